@@ -1,0 +1,35 @@
+//go:build deps
+
+package sessionfold
+
+import (
+	_ "github.com/cenkalti/backoff/v5"
+	_ "github.com/cockroachdb/datadriven"
+	_ "github.com/cockroachdb/pebble/v2"
+	_ "github.com/cockroachdb/pebble/v2/bloom"
+	_ "github.com/cockroachdb/pebble/v2/vfs"
+	_ "github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	_ "github.com/fxamacker/cbor/v2"
+	_ "github.com/goccy/go-yaml"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/knadh/koanf/v2"
+	_ "github.com/oklog/ulid/v2"
+	_ "github.com/prometheus/client_golang/prometheus"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/schollz/progressbar/v3"
+	_ "github.com/segmentio/encoding/json"
+	_ "github.com/spf13/cobra"
+	_ "github.com/twmb/franz-go/pkg/kadm"
+	_ "github.com/twmb/franz-go/pkg/kerr"
+	_ "github.com/twmb/franz-go/pkg/kfake"
+	_ "github.com/twmb/franz-go/pkg/kgo"
+	_ "github.com/twmb/franz-go/pkg/kmsg"
+	_ "github.com/twmb/franz-go/plugin/kslog"
+	_ "go.opentelemetry.io/otel"
+	_ "go.opentelemetry.io/otel/exporters/prometheus"
+	_ "go.opentelemetry.io/otel/sdk/metric"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/sync/errgroup"
+	_ "pgregory.net/rapid"
+)

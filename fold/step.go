@@ -1,0 +1,38 @@
+package fold
+
+import "sessionfold/wire"
+
+// Config is what the fold of a stream needs to know beside records.
+type Config struct {
+	TimelineCap uint64 // rows kept per session and source; 0 is DefaultTimelineCap
+	Previews    bool   // keep previews that are content by nature
+}
+
+// Step is everything that becomes durable together for one source: what folding
+// one batch changed. Invariants: Sessions ascend by ID, each once; rows ascend
+// by offset and lie in [From, To]; Next of Frontier is To+1; Changes carry
+// Before.Seq+1 … Frontier.Seq without a hole. valid() checks them.
+type Step struct {
+	Source   *wire.Source
+	From, To uint64 // offsets folded, inclusive; see Gaps of Frontier for what is missing in between
+	Before   Frontier
+	Frontier Frontier
+	Sessions []SessionStep
+	Changes  []wire.ChangeRow // one or more; more than 500 sessions split
+}
+
+// SessionStep is one session's part of a step.
+type SessionStep struct {
+	ID   wire.ID
+	Old  *Partial // nil: never seen before
+	New  *Partial
+	Last uint64 // offset of the session's last record in the step
+	Rows []Row
+}
+
+// Row is one timeline row: a record and its raised broker time. Rec is only
+// valid until the decoder's next Decode, so rows are encoded before that.
+type Row struct {
+	Time uint64
+	Rec  *wire.Record
+}
