@@ -1,0 +1,176 @@
+package worker
+
+import (
+	"fmt"
+
+	"sessionfold/fold"
+	"sessionfold/index/row"
+	"sessionfold/wire"
+)
+
+// PartConfig is what a Part needs of the world.
+type PartConfig struct {
+	Source  *wire.Source
+	Fold    *fold.Config
+	Decoder wire.Decoder // owned by the part: it reuses its memory
+	// Load gives the stored partials of the ids; an id that is absent was never seen.
+	Load func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error)
+	// CacheSessions bounds the partials kept decoded between batches; 0 is DefaultCacheSessions.
+	CacheSessions int
+}
+
+// DefaultCacheSessions is the number of partials a part keeps decoded.
+const DefaultCacheSessions = 16_384
+
+// Part is one source between restore and loss: its frontier, and the partials
+// that later batches are likely to need again. It may fold ahead of the store:
+// partials of steps that are not applied yet are held until Applied says so. A
+// part whose step failed to commit is dropped whole, and a new one made from
+// what restore finds. Not safe for use by two goroutines at once.
+type Part struct {
+	cfg      PartConfig
+	frontier fold.Frontier
+	pending  []map[wire.ID]*fold.Partial // folded, not yet in the store; oldest first
+	cache    cache
+	batch    map[wire.ID]*fold.Partial // reused: the partials the batch at hand names
+	missing  []wire.ID                 // reused: those to load
+}
+
+// NewPart starts from a frontier that the store holds.
+func NewPart(cfg PartConfig, f fold.Frontier) *Part {
+	if cfg.CacheSessions <= 0 {
+		cfg.CacheSessions = DefaultCacheSessions
+	}
+	return &Part{
+		cfg: cfg, frontier: f,
+		cache: cache{limit: cfg.CacheSessions},
+		batch: make(map[wire.ID]*fold.Partial),
+	}
+}
+
+// Source is the part's source.
+func (p *Part) Source() *wire.Source { return p.cfg.Source }
+
+// Frontier is how far the part has folded, applied or not.
+func (p *Part) Frontier() fold.Frontier { return p.frontier }
+
+// Expire notes that the offsets below logStart are gone: the next step carries
+// the gap. It does nothing when they were folded already.
+func (p *Part) Expire(logStart uint64, reason fold.GapReason) {
+	if logStart > p.frontier.Next {
+		p.frontier = p.frontier.Expire(logStart, reason)
+	}
+}
+
+// Fold turns a batch into an encoded step on top of everything folded so far.
+// Offsets ascend and start at or above the frontier. No records gives a step
+// that carries the frontier alone, for gaps. The error is the store's.
+func (p *Part) Fold(raw []wire.Raw) (*row.Batch, error) {
+	recs := p.cfg.Decoder.Decode(p.cfg.Source, raw)
+	if len(recs) != len(raw) {
+		panic(fmt.Sprintf("worker: %s: %d records decoded from %d", p.cfg.Source, len(recs), len(raw)))
+	}
+	if err := p.load(recs); err != nil {
+		return nil, fmt.Errorf("worker: %s: load the partials of offsets from %d: %w", p.cfg.Source, p.frontier.Next, err)
+	}
+	step := fold.Apply(p.cfg.Fold, p.cfg.Source, p.frontier, p.batch, recs)
+	changed := make(map[wire.ID]*fold.Partial, len(step.Sessions))
+	for i := range step.Sessions {
+		changed[step.Sessions[i].ID] = step.Sessions[i].New
+	}
+	batch := row.Encode(step)
+	p.pending = append(p.pending, changed)
+	p.frontier = step.Frontier
+	return batch, nil
+}
+
+// Applied says that the oldest step not yet applied is in the store now.
+func (p *Part) Applied() {
+	p.cache.addAll(p.pending[0])
+	p.pending = append(p.pending[:0], p.pending[1:]...)
+}
+
+// load fills p.batch with the partials that the records name.
+func (p *Part) load(recs []wire.Record) error {
+	clear(p.batch)
+	p.missing = p.missing[:0]
+	var last wire.ID
+	any := false
+	for i := range recs {
+		r := &recs[i]
+		if !r.HasSession || (any && r.Session == last) {
+			continue // runs of one session are common
+		}
+		last, any = r.Session, true
+		if _, ok := p.batch[last]; ok {
+			continue
+		}
+		known := p.known(last)
+		p.batch[last] = known // nil: to be loaded; noted so that it is asked for once
+		if known == nil {
+			p.missing = append(p.missing, last)
+		}
+	}
+	if len(p.missing) == 0 {
+		return nil
+	}
+	loaded, err := p.cfg.Load(p.cfg.Source, p.missing)
+	if err != nil {
+		return err
+	}
+	for _, id := range p.missing {
+		if partial := loaded[id]; partial != nil {
+			p.batch[id] = partial
+		} else {
+			delete(p.batch, id)
+		}
+	}
+	return nil
+}
+
+func (p *Part) known(id wire.ID) *fold.Partial {
+	for i := len(p.pending) - 1; i >= 0; i-- {
+		if partial := p.pending[i][id]; partial != nil {
+			return partial
+		}
+	}
+	return p.cache.get(id)
+}
+
+// cache keeps the most recent partials in two generations: when the young one
+// is full it becomes the old one, and what was old and not asked for goes. It
+// costs one map operation where a list would cost pointers.
+type cache struct {
+	limit      int
+	young, old map[wire.ID]*fold.Partial
+}
+
+func (c *cache) get(id wire.ID) *fold.Partial {
+	if p := c.young[id]; p != nil {
+		return p
+	}
+	return c.old[id]
+}
+
+func (c *cache) addAll(m map[wire.ID]*fold.Partial) {
+	half := c.limit / 2
+	if len(c.young)+len(m) > half && len(c.young) > 0 {
+		c.old, c.young = c.young, nil
+	}
+	if len(c.young) == 0 && len(m) <= half {
+		c.young = m
+		return
+	}
+	if c.young == nil {
+		c.young = make(map[wire.ID]*fold.Partial, half)
+	}
+	for id, p := range m {
+		if _, ok := c.young[id]; ok || len(c.young) < half {
+			c.young[id] = p
+		} else {
+			// No room: the store has it. What the old generation still holds
+			// of this session is out of date and must not answer for it.
+			delete(c.old, id)
+		}
+	}
+}
