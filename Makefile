@@ -1,0 +1,59 @@
+# Everything a builder needs. Without a target: this help.
+GO      ?= go
+BIN     := bin
+DEMO    ?= /tmp/folder-demo
+TIMEOUT ?= 10m
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test race check fmt vet lint generated generate bench e2e fuzz clean
+
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: build ## Broker, generator, worker and reads in one process; state in DEMO (/tmp/folder-demo)
+	$(BIN)/folder demo --dir $(DEMO)
+
+build: ## Build bin/folder
+	$(GO) build -trimpath -o $(BIN)/folder ./cmd/folder
+
+test: ## All tests of the module and of the compose file
+	$(GO) test -timeout $(TIMEOUT) ./...
+	cd testenv/composetest && $(GO) test ./...
+
+race: ## All tests under the race detector, the slow cases left out
+	$(GO) test -race -short -timeout $(TIMEOUT) ./...
+
+check: fmt vet lint generated ## gofmt, go vet, staticcheck, generated files are current
+
+fmt:
+	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "gofmt -w these files:"; echo "$$bad"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+	cd testenv/composetest && $(GO) vet ./...
+
+# Pinned in tools/go.mod, so that the program's own go.mod stays small.
+lint:
+	$(GO) build -C tools -o ../$(BIN)/staticcheck honnef.co/go/tools/cmd/staticcheck
+	$(BIN)/staticcheck -checks 'all,-ST1000,-ST1003,-ST1005,-ST1016,-ST1020,-ST1021,-ST1022' ./...
+
+generate: ## Write the generated files again
+	$(GO) run ./cmd/folder config docs > docs/configuration.md
+
+generated: build
+	@$(BIN)/folder config docs | diff -u docs/configuration.md - || { echo "docs/configuration.md is not current: run make generate"; exit 1; }
+
+e2e: ## End to end on kfake, or on the brokers in FOLDER_TEST_BROKERS
+	$(GO) test -count=1 -timeout $(TIMEOUT) ./testenv/...
+
+bench: ## Throughput, latency, memory and size on disk, as in docs/performance.md
+	$(GO) run ./testenv/cmd/bench
+
+fuzz: ## Every fuzz target for a short while (FUZZTIME=10s)
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-10s} $$pkg || exit 1; \
+	  done; done
+
+clean: ## Remove what make built
+	rm -rf $(BIN)
