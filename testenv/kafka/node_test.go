@@ -1,0 +1,65 @@
+package kafka_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sessionfold/testenv/kafka"
+)
+
+// need skips where the machine cannot run a broker; under CI=true that is a
+// failure, because a suite that silently did not run proves nothing.
+func need(t *testing.T) {
+	t.Helper()
+	for _, tool := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatalf("%s is missing, and CI must run real brokers: %v", tool, err)
+			}
+			t.Skipf("%s is missing: real brokers need Java 17 and Maven", tool)
+		}
+	}
+}
+
+func TestATopicSurvivesACrashOfTheBroker(t *testing.T) {
+	need(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	node, err := kafka.Start(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { node.Kill() }) //nolint:errcheck // the test is over
+	cl, err := kgo.NewClient(kgo.SeedBrokers(node.Addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	adm := kadm.NewClient(cl)
+	created, err := adm.CreateTopic(ctx, 3, 1, nil, "events")
+	if err != nil || created.ID == (kadm.TopicID{}) {
+		t.Fatalf("create: id %v, %v", created.ID, err)
+	}
+	if err := node.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Restart(ctx); err != nil {
+		t.Fatal(err)
+	}
+	topics, err := adm.ListTopics(ctx, "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := topics["events"]; got.ID != created.ID || len(got.Partitions) != 3 {
+		t.Fatalf("after the crash the topic is %+v, its id was %v", got, created.ID)
+	}
+	if err := node.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
