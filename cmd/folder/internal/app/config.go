@@ -1,0 +1,54 @@
+package app
+
+import (
+	"log/slog"
+	"time"
+
+	"sessionfold/fold"
+	"sessionfold/source"
+	"sessionfold/wire"
+)
+
+// Config is everything a running worker needs to know. The zero value of a
+// field marked "default" is replaced by that default.
+type Config struct {
+	Kafka source.Conn // brokers, TLS, SASL
+
+	Group    string // consumer group; also the prefix of the changelog topics
+	Instance string // stable name of this worker in its group; default: the host name
+
+	Streams []Stream // at least one
+
+	ChangesTopic      string // default: "<Group>-changes"
+	ChangesPartitions int32  // when the topic is created; default 1
+	ReplicationFactor int16  // of topics that are created; default -1, the broker's choice
+	CheckTopics       bool   // only check changelog and changes topics, never create them
+
+	SessionTimeout     time.Duration // of the group membership; default 45 s
+	TransactionTimeout time.Duration // default 10 s
+	LeaveOnStop        bool          // leave the group when stopped, so that others take over at once
+
+	DataDir    string // of the index; one process at a time
+	CacheBytes int64  // of the index's block cache; default: the index's
+
+	BatchInterval time.Duration // longest wait before a batch is committed; default 100 ms
+	BatchRecords  int           // records that commit a batch at once; default 100,000
+	BatchBytes    int           // likewise in bytes of keys and values; default 64 MiB
+	CacheSessions int           // partials kept decoded per source; default: the worker's
+	StopTimeout   time.Duration // longest time a stop may take; default 20 s
+
+	Logger *slog.Logger // default: discards
+}
+
+// Stream is a named group of topics that belong together.
+type Stream struct {
+	Name    string
+	Dialect wire.Dialect
+	// Topics beside those of the stream's name ("<name>.agent.*", consumed for
+	// AGDX by default): inboxes (role work), per-agent lane topics, or the
+	// topics of a foreign dialect (role lane).
+	Topics []wire.TopicRole
+	// OnlyTopics leaves the topics of the stream's name out.
+	OnlyTopics bool
+	Fold       fold.Config
+}

@@ -1,0 +1,89 @@
+package source
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+	"github.com/twmb/franz-go/plugin/kslog"
+)
+
+// Conn says how to reach the brokers. Options gives it in the client's terms,
+// for the consumer here and for the producer of package sink.
+type Conn struct {
+	Brokers  []string // host:port
+	ClientID string   // default "sessionfold"
+	TLS      *tls.Config
+	SASL     SASL
+	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // for tests; TLS must then be nil
+	Logger   *slog.Logger
+}
+
+// SASL is the authentication; an empty Mechanism means none.
+type SASL struct {
+	Mechanism string // "PLAIN", "SCRAM-SHA-256" or "SCRAM-SHA-512"
+	User      string
+	// Password is called at each authentication, so that a rotated file is read again.
+	Password func() (string, error)
+}
+
+// Options gives the client options of the connection.
+func (c Conn) Options() ([]kgo.Opt, error) {
+	if len(c.Brokers) == 0 {
+		return nil, errors.New("source: no brokers are configured")
+	}
+	if c.Dial != nil && c.TLS != nil {
+		return nil, errors.New("source: a dialer of its own and TLS exclude each other")
+	}
+	id := c.ClientID
+	if id == "" {
+		id = "sessionfold"
+	}
+	opts := []kgo.Opt{kgo.SeedBrokers(c.Brokers...), kgo.ClientID(id)}
+	if c.Logger != nil {
+		opts = append(opts, kgo.WithLogger(kslog.New(c.Logger)))
+	}
+	if c.TLS != nil {
+		opts = append(opts, kgo.DialTLSConfig(c.TLS))
+	}
+	if c.Dial != nil {
+		opts = append(opts, kgo.Dialer(c.Dial))
+	}
+	if c.SASL.Mechanism != "" {
+		o, err := c.SASL.option()
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, o)
+	}
+	return opts, nil
+}
+
+func (s SASL) option() (kgo.Opt, error) {
+	if s.User == "" || s.Password == nil {
+		return nil, fmt.Errorf("source: SASL %s needs a user and a password", s.Mechanism)
+	}
+	scramAuth := func(context.Context) (scram.Auth, error) {
+		p, err := s.Password()
+		return scram.Auth{User: s.User, Pass: p}, err
+	}
+	switch strings.ToUpper(s.Mechanism) {
+	case "PLAIN":
+		return kgo.SASL(plain.Plain(func(context.Context) (plain.Auth, error) {
+			p, err := s.Password()
+			return plain.Auth{User: s.User, Pass: p}, err
+		})), nil
+	case "SCRAM-SHA-256":
+		return kgo.SASL(scram.Sha256(scramAuth)), nil
+	case "SCRAM-SHA-512":
+		return kgo.SASL(scram.Sha512(scramAuth)), nil
+	}
+	return nil, fmt.Errorf("source: SASL mechanism %q is unknown: use PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", s.Mechanism)
+}
