@@ -1,0 +1,11 @@
+// Package testenv gives tests a Kafka: kfake in the test's process, kfake in a
+// process of its own, or the real cluster that FOLDER_TEST_BROKERS names, all
+// behind one type, so that one suite runs on each of them.
+//
+// Its subpackages: broker (kfake as a library), proc (this module's programs as
+// child processes), agdxlog (AGDX records, written down readably), agdxgen
+// (realistic AGDX logs from a seed), e2e (the suite and the kill harness),
+// bench (the benchmark). Of these only broker and agdxgen (and agdxlog, which
+// it uses) are linked into the program, for `folder demo`; they do not import
+// testing.
+package testenv
