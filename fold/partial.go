@@ -18,6 +18,11 @@ type Stamp struct {
 // Partial is everything one source knows about one session. The zero value is
 // "never seen". A Partial is immutable once a Step holds it: Apply copies
 // before it changes one, so readers and the next step may share it.
+//
+// State documents, links, control requests and held work are groups of their
+// own (spec session-index.md, sections 3, 7 and 8): each joins here as one
+// pointer that is nil for the sessions without it, and in add as one call
+// behind wire.Record's Rare.
 type Partial struct {
 	First, Last Stamp
 	Records     uint64 // every record of the session, undecodable ones too
@@ -80,15 +85,6 @@ type End struct {
 	Forced  bool
 }
 
-// Counters are sums over the records of one session in one source. They
-// saturate at 2^64-1 and set FlagOverflow.
-type Counters struct {
-	ModelCalls, ToolCalls                     uint64
-	TokensIn, TokensOut                       uint64
-	CacheRead, CacheWrite, Reasoning          uint64
-	CostNano, Unpriced, Errors, Issues, Turns uint64
-}
-
 // Flag is a set of marks on a partial.
 type Flag uint16
 
@@ -99,46 +95,3 @@ const (
 	FlagTimesApproximate // a record of this session had its time raised
 	FlagLane             // lifecycle or state records of the session lie in this (lane) source
 )
-
-// GapReason says why offsets are missing (spec session-index.md, section 9).
-type GapReason uint8
-
-// The gap reasons.
-const (
-	GapExpiredBeforeFold GapReason = 1 + iota
-	GapPruned
-	GapTruncated
-	GapRebuilding
-	GapSourceLost
-)
-
-var gapNames = [...]string{"", "expired_before_fold", "pruned", "truncated", "rebuilding", "source_lost"}
-
-func (g GapReason) String() string {
-	if int(g) < len(gapNames) {
-		return gapNames[g]
-	}
-	return "unrecognized"
-}
-
-// Gap is an inclusive range of missing offsets of one source.
-type Gap struct {
-	From, To uint64
-	Reason   GapReason
-}
-
-// Frontier is how far a source is folded, and what it knows of itself. It is
-// durable state: it rides in every step of the source.
-type Frontier struct {
-	Next uint64 // next offset to fold
-	Time uint64 // highest broker time so far, µs: later records are raised to it
-	Seq  uint64 // change rows written so far; the next row has Seq+1
-
-	Gaps []Gap // expired_before_fold and source_lost, ascending, adjacent ones joined
-
-	Records          uint64 // folded, of every kind
-	Undecodable      uint64
-	Invalid          uint64
-	Unattributed     uint64
-	UnattributedLast uint64 // offset of the last one, when Unattributed > 0
-}

@@ -8,14 +8,24 @@ type Config struct {
 	Previews    bool   // keep previews that are content by nature
 }
 
+func (c *Config) timelineCap() uint64 {
+	if c.TimelineCap == 0 {
+		return DefaultTimelineCap
+	}
+	return c.TimelineCap
+}
+
 // Step is everything that becomes durable together for one source: what folding
-// one batch changed. Invariants: Sessions ascend by ID, each once; rows ascend
-// by offset and lie in [From, To]; Next of Frontier is To+1; Changes carry
-// Before.Seq+1 … Frontier.Seq without a hole. valid() checks them.
+// one batch changed. Invariants: From is the offset behind the last step, To is
+// the one before Frontier.Next, so the steps of a source tile its offsets,
+// holes and gaps among them; Sessions ascend by ID, each once; rows ascend by
+// offset and lie in [From, To]; every record but a heartbeat is in one session
+// or unattributed; Changes carry Before.Seq+1 … Frontier.Seq without a hole and
+// name every session of the step once, in order. valid checks them.
 type Step struct {
 	Source   *wire.Source
-	From, To uint64 // offsets folded, inclusive; see Gaps of Frontier for what is missing in between
-	Before   Frontier
+	From, To uint64   // offsets covered, inclusive; see Gaps of Frontier for what is missing in between
+	Before   Frontier // as given to Apply: offsets passed over by Expire are in Skipped and Gaps
 	Frontier Frontier
 	Sessions []SessionStep
 	Changes  []wire.ChangeRow // one or more; more than 500 sessions split

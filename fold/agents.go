@@ -1,0 +1,49 @@
+package fold
+
+import (
+	"slices"
+
+	"sessionfold/wire"
+)
+
+// maxText is the longest kept text that has no limit of its own, in bytes.
+const maxText = 256
+
+// addAgent puts an agent id into the sorted set. The partial's list is shared
+// with earlier steps, so a new member means a new list.
+func (p *Partial) addAgent(id []byte) {
+	// A member of the list is clean text, so bytes that equal one need no
+	// cleaning: the common case allocates nothing.
+	if _, known := p.findAgent(id); known {
+		return
+	}
+	name, _ := wire.Clean(id, maxText)
+	if name == "" {
+		return
+	}
+	at, known := slices.BinarySearch(p.Agents, name)
+	switch {
+	case known:
+	case len(p.Agents) >= MaxAgents:
+		p.Flags |= FlagOverflow
+	default:
+		list := make([]string, 0, len(p.Agents)+1)
+		list = append(list, p.Agents[:at]...)
+		list = append(list, name)
+		p.Agents = append(list, p.Agents[at:]...)
+	}
+}
+
+// findAgent looks bytes up without making a string of them.
+func (p *Partial) findAgent(id []byte) (int, bool) {
+	lo, hi := 0, len(p.Agents)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if p.Agents[mid] < string(id) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, lo < len(p.Agents) && p.Agents[lo] == string(id)
+}

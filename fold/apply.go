@@ -1,0 +1,146 @@
+package fold
+
+import (
+	"fmt"
+	"slices"
+
+	"sessionfold/wire"
+)
+
+// Apply folds a batch of one source's records, in offset order, onto the
+// source's frontier and the partials of the sessions that the batch names.
+// partials lacks the sessions that were never seen; neither it nor its partials
+// are changed, and the Step shares none of the batch's memory but in the rows.
+//
+// A frontier that Expire moved gives a step even without records, so that the
+// gap becomes durable. With neither records nor gap there is no step: nil.
+//
+// Apply reads nothing but its arguments, so the same records give the same
+// partials, rows and gaps whatever the batch boundaries (spec session-index.md,
+// section 2, law 1). Records below the frontier, or out of order, are a broken
+// invariant of the caller: Apply panics with the numbers.
+func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*Partial, recs []wire.Record) *Step {
+	if len(recs) == 0 && front.Skipped == 0 {
+		return nil
+	}
+	b := batch{
+		src: src, cap: cfg.timelineCap(), old: partials, to: front,
+		index: make(map[wire.ID]int32, len(partials)), place: make([]int32, len(recs)),
+	}
+	for i := range recs {
+		b.fold(i, &recs[i])
+	}
+	b.to.Skipped = 0
+	s := &Step{
+		Source: src, From: front.Next - front.Skipped, To: b.to.Next - 1,
+		Before: front, Frontier: b.to,
+	}
+	s.Sessions = b.sessions(front.Time, recs)
+	s.Changes = changeRows(s)
+	s.Frontier.Seq += uint64(len(s.Changes))
+	if err := s.valid(); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// batch is the state of one Apply.
+type batch struct {
+	src   *wire.Source
+	cap   uint64
+	old   map[wire.ID]*Partial
+	to    Frontier
+	index map[wire.ID]int32 // of touched, by session
+	seen  []touched         // in order of first record
+	place []int32           // per record: index of touched, noRow when it keeps none
+	last  int32             // the touched of the last record: runs of one session are the common case
+	rows  int
+}
+
+// touched is a session that the batch changes.
+type touched struct {
+	id   wire.ID
+	old  *Partial
+	new  *Partial
+	rows int // that the batch keeps
+}
+
+const noRow = -1
+
+// fold takes one record. Every record raises the time, whatever it is.
+func (b *batch) fold(i int, rec *wire.Record) {
+	if rec.Offset < b.to.Next {
+		panic(fmt.Errorf("fold: %s: record %d of the batch has offset %d, below the next offset %d", b.src, i, rec.Offset, b.to.Next))
+	}
+	b.to.Next = rec.Offset + 1
+	raised := rec.Time < b.to.Time
+	if !raised {
+		b.to.Time = rec.Time
+	}
+	b.place[i] = noRow
+	if rec.Facts&wire.FactHeartbeat != 0 {
+		return
+	}
+	b.to.Records++
+	switch rec.Display {
+	case wire.DisplayUndecodable:
+		b.to.Undecodable++
+	case wire.DisplayInvalid:
+		b.to.Invalid++
+	}
+	if !rec.HasSession {
+		b.to.Unattributed++
+		b.to.UnattributedLast = rec.Offset
+		return
+	}
+	at := b.touch(rec.Session)
+	t := &b.seen[at]
+	if t.new.add(b.cap, rec, Stamp{Time: b.to.Time, Offset: rec.Offset}, raised) {
+		b.place[i] = at
+		t.rows++
+		b.rows++
+	}
+}
+
+// touch finds the session's place, with a partial of its own to change.
+func (b *batch) touch(id wire.ID) int32 {
+	if len(b.seen) > 0 && b.seen[b.last].id == id {
+		return b.last
+	}
+	at, ok := b.index[id]
+	if !ok {
+		at = int32(len(b.seen))
+		b.index[id] = at
+		t := touched{id: id, old: b.old[id], new: new(Partial)}
+		if t.old != nil {
+			*t.new = *t.old
+		}
+		b.seen = append(b.seen, t)
+	}
+	b.last = at
+	return at
+}
+
+// sessions gives the session steps in order of id, with their rows in one slab:
+// the counts are known, so each session's rows have their place beforehand.
+func (b *batch) sessions(time uint64, recs []wire.Record) []SessionStep {
+	slab := make([]Row, b.rows)
+	free := make([][]Row, len(b.seen))
+	for i, n := 0, 0; i < len(b.seen); i++ {
+		free[i] = slab[n : n : n+b.seen[i].rows]
+		n += b.seen[i].rows
+	}
+	for i := range recs {
+		time = max(time, recs[i].Time)
+		if at := b.place[i]; at != noRow {
+			free[at] = append(free[at], Row{Time: time, Rec: &recs[i]})
+		}
+	}
+	out := make([]SessionStep, len(b.seen))
+	for i := range out {
+		t := &b.seen[i]
+		out[i] = SessionStep{ID: t.id, Old: t.old, New: t.new, Last: t.new.Last.Offset, Rows: free[i]}
+	}
+	slices.SortFunc(out, func(x, y SessionStep) int { return x.ID.Compare(y.ID) })
+	return out
+}

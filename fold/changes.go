@@ -1,0 +1,27 @@
+package fold
+
+import "sessionfold/wire"
+
+// changeRows gives the step's change rows (spec session-index.md, section 10):
+// one, or one per MaxChangeSessions sessions, each with its own seq and all with
+// the step's range. A step that changed no session still has its row, so that
+// every committed step of a source is seen in the order of its seq.
+func changeRows(s *Step) []wire.ChangeRow {
+	src := wire.ChangeSource{Topic: s.Source.Topic, Generation: s.Source.Generation, Partition: s.Source.Partition}
+	ids := make([]wire.ID, len(s.Sessions))
+	pos := make([]wire.ChangePosition, len(s.Sessions))
+	for i := range s.Sessions {
+		ids[i] = s.Sessions[i].ID
+		pos[i] = wire.ChangePosition{Topic: src.Topic, Generation: src.Generation, Partition: src.Partition, Offset: s.Sessions[i].Last}
+	}
+	rows := make([]wire.ChangeRow, 0, len(ids)/wire.MaxChangeSessions+1)
+	for seq := s.Before.Seq + 1; len(rows) == 0 || len(ids) > 0; seq++ {
+		n := min(len(ids), wire.MaxChangeSessions)
+		rows = append(rows, wire.ChangeRow{
+			V: 1, Stream: s.Source.Stream, Source: src, Seq: seq, From: s.From, To: s.To,
+			Sessions: ids[:n:n], Positions: pos[:n:n],
+		})
+		ids, pos = ids[n:], pos[n:]
+	}
+	return rows
+}
