@@ -59,3 +59,12 @@ func (id *ID) UnmarshalText(b []byte) error {
 	*id = v
 	return nil
 }
+
+// Append appends the text form.
+func (id ID) Append(b []byte) []byte {
+	n := len(b)
+	b = append(b, "00000000000000000000000000"...)
+	// The destination has the right length, so this cannot fail.
+	_ = ulid.ULID(id).MarshalTextTo(b[n:])
+	return b
+}
