@@ -1,0 +1,205 @@
+package fold
+
+import (
+	"math/bits"
+	"slices"
+
+	"sessionfold/wire"
+)
+
+// DefaultIdleTimeout is how long a session may be silent before it shows idle,
+// when its start sets nothing: 300 s in µs.
+const DefaultIdleTimeout = 300 * 1_000_000
+
+// ViewInput is what a view needs to know beside the partials: the clock and the
+// state of the world at the moment of the read.
+type ViewInput struct {
+	Now      uint64 // µs
+	Liveness Liveness
+	Sources  map[wire.SourceKey]SourceState // a source that is absent has none of it known
+}
+
+// Liveness is what heartbeats say of the session. Known is false until the
+// heartbeat tail has reached the head that it saw at its start.
+type Liveness struct {
+	Known         bool
+	LastHeartbeat uint64 // µs, 0 when none was seen
+}
+
+// SourceState is what is known of a source beside its records.
+type SourceState struct {
+	Head         *uint64 // next offset the broker will give, when the read probed it
+	RetainedFrom *uint64 // first offset the source still holds
+	Gaps         []Gap   // of its Frontier
+	Rebuilding   bool    // timeline rows from RebuildFrom on are being folded again
+	RebuildFrom  uint64
+}
+
+// View gives the read type of a session at a moment (spec session-index.md,
+// section 5). What is not known is left out. Subtree totals, children, held work,
+// pause and cancel requests and active_time need more than partials hold here;
+// whoever has it fills them in.
+func View(s *Session, in ViewInput) wire.SessionInfo {
+	v := wire.SessionInfo{
+		Stream: s.Sources[0].Source.Stream, ID: s.ID, Dialect: s.dialect().String(),
+		Status: s.Status.String(), Activity: activity(s.Status),
+		OverBudget: s.OverBudget(), Events: s.Records, Agents: s.Agents,
+		FirstEventAt: ptr(s.First.Time), LastEventAt: ptr(s.Last.Time), Duration: ptr(s.duration()),
+		Parent: s.Parent, Root: s.Root,
+		Flags: wire.SessionFlags{
+			LabelTruncated:   s.Flags&FlagLabelTruncated != 0,
+			Overflow:         s.Flags&FlagOverflow != 0,
+			TimesApproximate: s.Flags&FlagTimesApproximate != 0,
+			EventsTruncated:  s.Truncated,
+			LaneConflict:     s.LaneConflict,
+			LivenessUnknown:  !in.Liveness.Known,
+		},
+	}
+	if t := in.Liveness.LastHeartbeat; t > 0 {
+		v.LastHeartbeatAt = &t
+	}
+	v.Idle = s.idle(in)
+	s.viewStart(&v)
+	s.viewEnd(&v)
+	s.viewCounters(&v)
+	s.viewSources(&v, in.Sources)
+	return v
+}
+
+func ptr(n uint64) *uint64 { return &n }
+
+func (s *Session) dialect() wire.Dialect { return s.Sources[0].Source.Dialect }
+
+// viewStart: an implicit session is labelled by its id; a session whose start
+// has no label has none.
+func (s *Session) viewStart(v *wire.SessionInfo) {
+	st := s.Start
+	if st == nil {
+		label := s.ID.String()
+		v.Label = &label
+		return
+	}
+	v.StartedAt = ptr(s.StartAt.Time)
+	v.Agent, v.NativeID = st.Agent, st.NativeID
+	if st.HasLabel {
+		v.Label = &st.Label
+	}
+	if st.HasNamespace {
+		v.Namespace = &st.Namespace
+	}
+	if st.HasSDK {
+		v.SDK = &wire.SDKInfo{Language: st.SDKLanguage, Version: st.SDKVersion}
+	}
+	if st.HasBudget {
+		v.Budget = &wire.Budget{}
+		if st.HasBudgetTokens {
+			v.Budget.Tokens = &st.BudgetTokens
+		}
+		if st.HasBudgetCost {
+			v.Budget.CostMicros = &st.BudgetCostMicros
+		}
+	}
+	if len(st.Tags) > 0 {
+		tags := slices.Clone(st.Tags)
+		slices.Sort(tags)
+		v.Tags = slices.Compact(tags)
+	}
+}
+
+func (s *Session) viewEnd(v *wire.SessionInfo) {
+	if s.End == nil {
+		return
+	}
+	v.EndedAt = ptr(s.EndAt.Time)
+	v.Outcome, v.Reason = s.End.Status.String(), s.End.Reason
+	if s.End.HasCode {
+		v.ErrorCode = &s.End.Code
+	}
+}
+
+func (s *Session) viewCounters(v *wire.SessionInfo) {
+	c := &s.Counters
+	v.ModelCalls, v.ToolCalls, v.Errors = c.ModelCalls, c.ToolCalls, c.Errors
+	v.TokensIn, v.TokensOut, v.CostMicros = c.TokensIn, c.TokensOut, c.CostNano/1_000
+	v.TokensCacheRead, v.TokensCacheWrite, v.TokensReasoning = c.CacheRead, c.CacheWrite, c.Reasoning
+	v.UnpricedCalls, v.Issues, v.Turns = c.Unpriced, c.Issues, c.Turns
+}
+
+func (s *Session) viewSources(v *wire.SessionInfo, states map[wire.SourceKey]SourceState) {
+	v.Frontier = make([]wire.SourceFrontier, len(s.Sources))
+	for i := range s.Sources {
+		k := &s.Sources[i]
+		st := states[k.Source.Key()]
+		f := wire.NewSourceFrontier(k.Source)
+		if k.Next > 0 {
+			f.Folded = ptr(k.Next - 1)
+		}
+		f.Head, f.RetainedFrom = st.Head, st.RetainedFrom
+		v.Frontier[i] = f
+		v.Flags.Rebuilding = v.Flags.Rebuilding || st.Rebuilding
+	}
+}
+
+// idle: an active session that was silent for longer than its timeout.
+func (s *Session) idle(in ViewInput) bool {
+	if s.Status != wire.StatusActive || !in.Liveness.Known {
+		return false
+	}
+	timeout := uint64(DefaultIdleTimeout)
+	if s.Start != nil && s.Start.IdleTimeout > 0 {
+		timeout = s.Start.IdleTimeout
+	}
+	seen := max(s.Last.Time, in.Liveness.LastHeartbeat)
+	return in.Now > seen && in.Now-seen > timeout
+}
+
+// OverBudget says that a ceiling of the start is passed, not only reached:
+// tokens in and out together, or the cost, compared in nano-units.
+func (s *Session) OverBudget() bool {
+	if s.Start == nil || !s.Start.HasBudget {
+		return false
+	}
+	tokens, carry := bits.Add64(s.Counters.TokensIn, s.Counters.TokensOut, 0)
+	if s.Start.HasBudgetTokens && (carry != 0 || tokens > s.Start.BudgetTokens) {
+		return true
+	}
+	hi, ceiling := bits.Mul64(s.Start.BudgetCostMicros, 1_000)
+	return s.Start.HasBudgetCost && hi == 0 && s.Counters.CostNano > ceiling
+}
+
+// AfterEnd says that a record at the address came after the session's end. It
+// never holds in Everruns, whose sessions are reopened by any turn.
+func (s *Session) AfterEnd(at wire.Address) bool {
+	return s.End != nil && s.dialect() != wire.DialectEverruns && at.Compare(s.EndAt) > 0
+}
+
+// duration is the time from the start, else the first event, to the end, else
+// the last event, in µs and never below 0.
+func (s *Session) duration() uint64 {
+	from, to := s.First.Time, s.Last.Time
+	if s.Start != nil {
+		from = s.StartAt.Time
+	}
+	if s.End != nil {
+		to = s.EndAt.Time
+	}
+	if to < from {
+		return 0
+	}
+	return to - from
+}
+
+// activity is the state in the words that all dialects share.
+func activity(s wire.Status) string {
+	switch s {
+	case wire.StatusActive:
+		return "running"
+	case wire.StatusPaused:
+		return "paused"
+	case wire.StatusCompleted:
+		return "completed"
+	case wire.StatusFailed, wire.StatusCanceled:
+		return "failed"
+	}
+	return "idle"
+}
