@@ -1,0 +1,57 @@
+package row
+
+import "fmt"
+
+// Describe gives a key in readable form, for messages to people.
+func Describe(key []byte) string {
+	if len(key) == 0 {
+		return "empty key"
+	}
+	switch key[0] {
+	case TagStore:
+		return fmt.Sprintf("store %q", clip(key[1:]))
+	case TagSource, TagLocal:
+		if s, err := ParseSource(key); err == nil {
+			what := "source meta"
+			if key[0] == TagLocal {
+				what = "local source state"
+			}
+			return what + " " + s.String()
+		}
+	case TagPartial:
+		if k, err := ParsePartial(key); err == nil {
+			return "partial " + k.String()
+		}
+	case TagPack:
+		if k, err := ParsePack(key); err == nil {
+			return fmt.Sprintf("pack %s from offset %d", k.PartialKey, k.First)
+		}
+	case TagBatch:
+		if k, err := ParseBatch(key); err == nil {
+			return fmt.Sprintf("batch %s from offset %d", k.SourceID, k.From)
+		}
+	case TagList:
+		if k, err := ParseList(key); err == nil {
+			return fmt.Sprintf("list entry %s of %s at %d µs", k.Kind, PartialKey{Stream: k.Stream, Session: k.Session, Source: k.Source}, k.Time)
+		}
+	}
+	return fmt.Sprintf("malformed key %x", clip(key))
+}
+
+// String reads "stream/topic/generation/partition", numbers in hexadecimal but
+// for the partition.
+func (s SourceID) String() string {
+	return fmt.Sprintf("%08x/%08x/%016x/%d", s.Stream, s.TopicID(), s.Generation(), s.Partition())
+}
+
+// String reads "session in source".
+func (k PartialKey) String() string {
+	return fmt.Sprintf("%s in %s", k.Session, SourceID{Stream: k.Stream, Source: k.Source})
+}
+
+func (k EntryKind) String() string {
+	if k == EntryStart {
+		return "start"
+	}
+	return "first"
+}
