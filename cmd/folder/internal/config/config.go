@@ -1,0 +1,83 @@
+package config
+
+import "time"
+
+// Config is everything that can be configured. Tags: koanf is the key, default
+// the text of the default, one the allowed words, doc one sentence for people.
+// A field tagged secret is never printed.
+type Config struct {
+	Kafka   Kafka    `koanf:"kafka" doc:"The brokers and how this process appears to them."`
+	Streams []Stream `koanf:"streams" doc:"The streams to fold. Nothing crosses streams."`
+	Store   Store    `koanf:"store" doc:"The local copy of the index. It is rebuilt from Kafka when lost."`
+	Output  Output   `koanf:"output" doc:"What is written to Kafka beside the offsets."`
+	HTTP    HTTP     `koanf:"http" doc:"The reads."`
+	Admin   Admin    `koanf:"admin" doc:"Health and metrics, on a listener of their own."`
+	Commit  Commit   `koanf:"commit" doc:"When a batch of folded records becomes durable."`
+	Log     Log      `koanf:"log" doc:"Logs go to standard error and never hold payloads."`
+}
+
+// Kafka is the section kafka.
+type Kafka struct {
+	Brokers        []string      `koanf:"brokers" default:"localhost:9092" doc:"Bootstrap addresses, host:port."`
+	Group          string        `koanf:"group" default:"sessionfold" doc:"Consumer group. Workers of one group share the partitions; it also names the changelog topics and the transactional id."`
+	Instance       string        `koanf:"instance" default:"" doc:"Static member id, for example the pod's name: a restart keeps its partitions. Empty: a dynamic member."`
+	ClientID       string        `koanf:"client_id" default:"sessionfold" doc:"Client id shown by the brokers."`
+	SessionTimeout time.Duration `koanf:"session_timeout" default:"45s" doc:"How long the group waits for a silent member. 120s suits static members."`
+}
+
+// Stream is one element of streams.
+type Stream struct {
+	Name        string        `koanf:"name" default:"" doc:"Name. An agdx stream S reads the topics S.agent.*."`
+	Dialect     string        `koanf:"dialect" default:"agdx" one:"agdx deepstrike everruns" doc:"Language of the records."`
+	Inboxes     []string      `koanf:"inboxes" default:"" doc:"Topics of addressed work (role work), agdx only."`
+	Topics      []string      `koanf:"topics" default:"" doc:"Lane topics of a foreign dialect; an agdx stream derives its own."`
+	TimelineCap uint64        `koanf:"timeline_cap" default:"10000" doc:"Timeline rows kept per session and source; more are counted only."`
+	IdleTimeout time.Duration `koanf:"idle_timeout" default:"5m" doc:"An active session without events for this long is idle, unless its start says otherwise."`
+	Previews    bool          `koanf:"previews" default:"false" doc:"Keep previews that are content by nature."`
+}
+
+// Store is the section store.
+type Store struct {
+	Dir   string `koanf:"dir" default:"" doc:"Directory of the store. One process per directory."`
+	Cache Size   `koanf:"cache" default:"64MiB" doc:"Block cache."`
+}
+
+// Output is the section output.
+type Output struct {
+	Changes           string `koanf:"changes" default:"" doc:"Topic of the change rows. Empty: the group and \"-changes\"."`
+	Summaries         bool   `koanf:"summaries" default:"false" doc:"Put each source's view of the changed sessions into the rows."`
+	ReplicationFactor int64  `koanf:"replication_factor" default:"-1" doc:"Of topics that this program creates; -1 is the broker's default."`
+}
+
+// HTTP is the section http.
+type HTTP struct {
+	Listen         string `koanf:"listen" default:"127.0.0.1:8080" doc:"Address of the reads."`
+	Prefix         string `koanf:"prefix" default:"/agdx" doc:"Path before every route."`
+	TokensFile     string `koanf:"tokens_file" default:"" doc:"File of bearer token hashes and what they may read."`
+	InsecureNoAuth bool   `koanf:"insecure_no_auth" default:"false" doc:"Serve everybody who reaches a listener that is not on loopback."`
+}
+
+// Admin is the section admin.
+type Admin struct {
+	Listen string `koanf:"listen" default:"127.0.0.1:9090" doc:"Address of /livez, /readyz and /metrics."`
+}
+
+// Commit is the section commit.
+type Commit struct {
+	Interval   time.Duration `koanf:"interval" default:"100ms" doc:"Longest time that folded records wait for their commit."`
+	MaxRecords int64         `koanf:"max_records" default:"100000" doc:"Most records in one commit."`
+}
+
+// Log is the section log.
+type Log struct {
+	Level  string `koanf:"level" default:"info" one:"debug info warn error" doc:"Least level shown."`
+	Format string `koanf:"format" default:"auto" one:"auto text json" doc:"auto is text on a terminal and JSON elsewhere."`
+}
+
+// ChangesTopic is the topic of the change rows.
+func (c *Config) ChangesTopic() string {
+	if c.Output.Changes != "" {
+		return c.Output.Changes
+	}
+	return c.Kafka.Group + "-changes"
+}

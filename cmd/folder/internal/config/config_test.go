@@ -1,0 +1,156 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), "folder.yaml")
+	if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const small = "streams:\n  - name: agents\nstore: {dir: /tmp/x}\n"
+
+func TestPrecedence(t *testing.T) {
+	file := write(t, small+"kafka:\n  group: from-file\n  client_id: from-file\n  instance: from-file\n")
+	l, err := Load(Input{
+		File:  file,
+		Env:   []string{"FOLDER_KAFKA_CLIENT_ID=from-env", "FOLDER_KAFKA_INSTANCE=from-env", "PATH=/bin"},
+		Flags: map[string]string{"kafka.instance": "from-flag"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := l.Kafka
+	got := []string{k.Brokers[0], k.Group, k.ClientID, k.Instance, l.Origin("kafka.brokers"), l.Origin("kafka.group"), l.Origin("kafka.client_id"), l.Origin("kafka.instance")}
+	want := []string{"localhost:9092", "from-file", "from-env", "from-flag", "default", file + ":5", "FOLDER_KAFKA_CLIENT_ID", "--kafka.instance"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTypesFromFileAndText(t *testing.T) {
+	body := "commit: {interval: 250ms, max_records: 5}\nstore: {dir: d, cache: 1GiB}\noutput: {summaries: true}\nkafka: {brokers: [a:1, b:2]}\nstreams: [{name: x, timeline_cap: 7, idle_timeout: 1h, inboxes: [in1]}]\n"
+	fromFile, err := Load(Input{File: write(t, body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromText, err := Load(Input{Env: []string{
+		"FOLDER_COMMIT_INTERVAL=250ms", "FOLDER_COMMIT_MAX_RECORDS=5", "FOLDER_STORE_DIR=d", "FOLDER_STORE_CACHE=1GiB", "FOLDER_OUTPUT_SUMMARIES=true",
+		"FOLDER_KAFKA_BROKERS=a:1, b:2", "FOLDER_STREAMS=[{name: x, timeline_cap: 7, idle_timeout: 1h, inboxes: [in1]}]",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(fromFile.Config, fromText.Config); d != "" {
+		t.Error(d)
+	}
+	s := fromFile.Streams[0]
+	if fromFile.Store.Cache != 1<<30 || s.IdleTimeout != time.Hour || s.TimelineCap != 7 || s.Dialect != "agdx" || fromFile.Commit.Interval != 250*time.Millisecond {
+		t.Errorf("%+v", fromFile.Config)
+	}
+}
+
+// Every problem of a kind, each in a file of its own: the message names the
+// field, the line and the way out.
+func TestMessages(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		want       []string
+	}{
+		{"unknown key", small + "kafka:\n  borkers: [a:1]\n", []string{"kafka.borkers", ":5)", "did you mean kafka.brokers?"}},
+		{"unknown section", small + "kafak: {}\n", []string{"kafak", "did you mean kafka?"}},
+		{"unknown in list", "streams:\n  - name: a\n    dialetc: agdx\n", []string{"streams[0].dialetc", ":3)", "did you mean streams[0].dialect?"}},
+		{"far from all", small + "kafka: {zzzzzzzzzzzz: 1}\n", []string{"known keys: brokers, group"}},
+		{"bad duration", small + "commit: {interval: soon}\n", []string{"commit.interval", `"soon" is no duration`}},
+		{"bad word", "streams: [{name: a, dialect: latin}]\n", []string{"streams[0].dialect", "none of agdx, deepstrike, everruns"}},
+		{"bad size", small + "", nil},
+		{"list as scalar", small + "kafka: {brokers: a:1}\n", []string{"kafka.brokers", "is no list"}},
+		{"scalar as mapping", small + "log: {level: {a: b}}\n", []string{"log.level", "is no single value"}},
+		{"section as text", small + "log: loud\n", []string{"log", "is no mapping"}},
+		{"no yaml", "a: [", []string{"is no YAML"}},
+		{"key twice", small + "log: {level: info}\nlog: {level: warn}\n", []string{"already defined"}},
+		{"second document", small + "---\na: 1\n", []string{"second document"}},
+		{"no streams", "store: {dir: d}\n", []string{"streams", "nothing to fold"}},
+		{"same stream", "store: {dir: d}\nstreams: [{name: a}, {name: a}]\n", []string{"streams[1].name", "another stream has this name"}},
+		{"foreign without topics", "store: {dir: d}\nstreams: [{name: a, dialect: everruns}]\n", []string{"streams[0].topics", "needs topics"}},
+		{"topic of two streams", "store: {dir: d}\nstreams: [{name: a}, {name: b, inboxes: [a.agent.control]}]\n", []string{"streams[1].inboxes", `already belongs to stream "a"`}},
+		{"own output", small + "output: {changes: agents.agent.memory}\n", []string{"output.changes", "fold its own output"}},
+		{"open listener", small + "http: {listen: ':8080'}\n", []string{"http.listen", "nothing guards it"}},
+		{"same port", small + "admin: {listen: '127.0.0.1:8080'}\n", []string{"admin.listen", "is the address of http.listen"}},
+		{"tokens", small + "http: {tokens_file: /does/not/exist}\n", []string{"http.tokens_file", "no such file"}},
+		{"everything at once", "kafka: {brokers: [nohost], group: 'a b'}\n", []string{"4 problems", "kafka.brokers", "kafka.group", "streams", "store.dir"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Load(Input{File: write(t, c.file)})
+			if c.want == nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("message lacks %q:\n%s", w, err)
+				}
+			}
+		})
+	}
+}
+
+func TestVariablesThatLookLikeASlip(t *testing.T) {
+	l, err := Read(Input{Env: []string{"FOLDER_KAFKA_GRUOP=x", "FOLDER_SERVICE_HOST=10.0.0.1", "FOLDER_TOKEN=t"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"FOLDER_KAFKA_GRUOP is not read; did you mean FOLDER_KAFKA_GROUP?"}, l.Warnings); d != "" {
+		t.Error(d)
+	}
+}
+
+// What print writes reads back as the same configuration.
+func TestPrintReadsBack(t *testing.T) {
+	l, err := Load(Input{File: write(t, small+"kafka: {group: 'true', instance: '0x1f', brokers: ['[::1]:9092']}\noutput: {changes: 9.9}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(Input{File: write(t, l.YAML())})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, l.YAML())
+	}
+	if d := cmp.Diff(l.Config, again.Config); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestDocsAreCurrent(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(Docs(), string(text)); d != "" {
+		t.Errorf("docs/configuration.md is not current, run make generate (-want +got):\n%s", d)
+	}
+}
+
+func FuzzYAML(f *testing.F) {
+	f.Add([]byte(small))
+	f.Add([]byte("streams: [*a]\nkafka: &a {<<: *a}\n"))
+	f.Add([]byte("? [a]\n: b\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		readYAML("f", text) // must not panic
+	})
+}
