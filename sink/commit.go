@@ -1,0 +1,273 @@
+package sink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"sessionfold/index/row"
+	"sessionfold/wire"
+)
+
+// Step is one source's part of a transaction.
+type Step struct {
+	Batch     *row.Batch
+	TopicUUID [16]byte
+	// Expect is the changelog offset the source's state stands on: the first
+	// record of the step must come right behind it.
+	Expect int64
+	// Marker says that one marker of our own transaction may lie in between.
+	Marker bool
+}
+
+// Txn is one commit.
+type Txn struct {
+	Steps []Step // at least one, each source once
+	// Own is called when everything is written. It says who we are in the group
+	// and holds the ownership of the steps' sources until release is called, or
+	// says why they are not ours any more.
+	Own func() (m Member, release func(), err error)
+}
+
+// Member is this process in its consumer group.
+type Member struct {
+	ID         string
+	Generation int32
+	Instance   string // empty: dynamic member
+}
+
+// acks is what the broker said of one step's changelog records.
+type acks struct {
+	mu       sync.Mutex
+	n        int64
+	min, max int64
+	err      error
+}
+
+func (a *acks) add(r *kgo.Record, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err != nil && a.err == nil:
+		a.err = fmt.Errorf("%s[%d]: %w", r.Topic, r.Partition, err)
+	case err != nil:
+	case a.n == 0:
+		a.n, a.min, a.max = 1, r.Offset, r.Offset
+	default:
+		a.n++
+		a.min, a.max = min(a.min, r.Offset), max(a.max, r.Offset)
+	}
+}
+
+// Commit writes and ends one transaction. On success it gives, per step, the
+// changelog offset that the state now stands on. On any error the transaction
+// is aborted, or its outcome is unknown; the error is a *Failure.
+func (p *Producer) Commit(ctx context.Context, t *Txn) ([]int64, error) {
+	ctx = context.WithoutCancel(ctx) // a request cut off half way leaves an outcome that nobody knows
+	if p.cl == nil {
+		return nil, fail(AtBegin, errNoProducer)
+	}
+	if err := p.cl.BeginTransaction(); err != nil {
+		return nil, fail(AtBegin, err)
+	}
+	next, f := p.write(ctx, t)
+	if f == nil {
+		return next, nil
+	}
+	if err := p.cl.AbortBufferedRecords(ctx); err != nil {
+		f.Reaction |= Renew
+	}
+	if err := p.cl.EndTransaction(ctx, kgo.TryAbort); err != nil {
+		f.Reaction |= Renew
+		f.Err = errors.Join(f.Err, fmt.Errorf("abort: %w", err))
+	}
+	return nil, f
+}
+
+func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
+	got := make([]acks, len(t.Steps))
+	rows := make([]acks, len(t.Steps))
+	for i := range t.Steps {
+		if err := p.produce(ctx, t.Steps[i].Batch, &got[i], &rows[i]); err != nil {
+			return nil, fail(AtProduce, err, i)
+		}
+	}
+	if err := p.cl.Flush(ctx); err != nil {
+		return nil, fail(AtProduce, err)
+	}
+	for i := range t.Steps {
+		if err := errors.Join(got[i].err, rows[i].err); err != nil {
+			return nil, fail(AtProduce, err, i)
+		}
+	}
+	me, release, err := t.Own()
+	if err != nil {
+		return nil, fail(AtOwn, err)
+	}
+	defer release()
+	next := make([]int64, len(t.Steps))
+	for i := range t.Steps {
+		if f := p.continuous(ctx, i, &t.Steps[i], &got[i]); f != nil {
+			return nil, f
+		}
+		next[i] = got[i].max + 1
+	}
+	if f := p.offsets(ctx, t.Steps, me); f != nil {
+		return nil, f
+	}
+	if err := p.cl.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		f := fail(AtEnd, err)
+		f.Unknown = true
+		return nil, f
+	}
+	return next, nil
+}
+
+func (p *Producer) produce(ctx context.Context, b *row.Batch, got, rows *acks) error {
+	topic := p.cfg.Topics.Changelog(b.Source.Topic)
+	n := 0
+	for i := range b.Ops {
+		if b.Ops[i].Durable {
+			n++
+		}
+	}
+	if n == 0 || len(b.Changes) == 0 {
+		return fmt.Errorf("sink: a step of %s with %d changelog records and %d change rows: a step has at least one of each", b.Source, n, len(b.Changes))
+	}
+	recs := make([]kgo.Record, 0, n+len(b.Changes))
+	for i := range b.Ops {
+		if op := &b.Ops[i]; op.Durable {
+			recs = append(recs, kgo.Record{Topic: topic, Partition: int32(b.Source.Partition), Key: op.Key, Value: op.Value})
+			p.cl.Produce(ctx, &recs[len(recs)-1], got.add)
+		}
+	}
+	key, changes := []byte(b.Source.Stream), p.cfg.Topics.changesPartition(b.Source.Stream)
+	for i := range b.Changes {
+		v, err := json.Marshal(&b.Changes[i])
+		if err != nil {
+			return fmt.Errorf("sink: change row of %s: %w", b.Source, err)
+		}
+		recs = append(recs, kgo.Record{Topic: p.cfg.Topics.cfg.ChangesTopic, Partition: changes, Key: key, Value: v})
+		p.cl.Produce(ctx, &recs[len(recs)-1], rows.add)
+	}
+	return nil
+}
+
+// continuous holds the offsets that the changelog records got against where
+// the state stands: the changelog partition is the lock of its source.
+func (p *Producer) continuous(ctx context.Context, i int, s *Step, a *acks) *Failure {
+	src := s.Batch.Source
+	tp := wire.TopicPartition{Topic: p.cfg.Topics.Changelog(src.Topic), Partition: int32(src.Partition)}
+	if a.max-a.min+1 != a.n {
+		return failf(AtContinuity, i, "%s: %d records lie at offsets %d to %d: another owner writes too", tp, a.n, a.min, a.max)
+	}
+	gap := a.min - s.Expect
+	if gap == 0 || gap == 1 && s.Marker {
+		return nil
+	}
+	if gap < 0 {
+		return failf(AtContinuity, i, "%s: records got offset %d, the state stands at %d", tp, a.min, s.Expect)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.TransactionTimeout/2)
+	defer cancel()
+	quiet, err := p.cfg.Quiet(ctx, tp, s.Expect, a.min)
+	switch {
+	case err != nil:
+		return fail(AtContinuity, err, i)
+	case !quiet:
+		return failf(AtContinuity, i, "%s: records that the state does not know lie between offset %d and %d", tp, s.Expect, a.min)
+	}
+	return nil
+}
+
+// offsets adds the next offsets of all sources to the transaction, as the
+// member and generation that own them.
+func (p *Producer) offsets(ctx context.Context, steps []Step, me Member) *Failure {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.TransactionTimeout)
+	defer cancel()
+	id, epoch, err := p.cl.ProducerID(ctx)
+	if err != nil {
+		return fail(AtOffsets, err)
+	}
+	if !p.implicit {
+		if err := p.addGroup(ctx, id, epoch); err != nil {
+			return fail(AtOffsets, err)
+		}
+	}
+	req := kmsg.NewPtrTxnOffsetCommitRequest()
+	req.TransactionalID, req.Group = p.TransactionalID(), p.cfg.Group
+	req.ProducerID, req.ProducerEpoch = id, epoch
+	req.MemberID, req.Generation = me.ID, me.Generation
+	if me.Instance != "" {
+		req.InstanceID = &me.Instance
+	}
+	at := map[string]int{}
+	for i := range steps {
+		src := steps[i].Batch.Source
+		k, ok := at[src.Topic]
+		if !ok {
+			k = len(req.Topics)
+			at[src.Topic] = k
+			rt := kmsg.NewTxnOffsetCommitRequestTopic()
+			rt.Topic, rt.TopicID = src.Topic, steps[i].TopicUUID
+			req.Topics = append(req.Topics, rt)
+		}
+		rp := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+		rp.Partition, rp.Offset = int32(src.Partition), int64(steps[i].Batch.Frontier.Next)
+		req.Topics[k].Partitions = append(req.Topics[k].Partitions, rp)
+	}
+	resp, err := req.RequestWith(ctx, p.cl)
+	if err != nil {
+		return fail(AtOffsets, err)
+	}
+	for i := range resp.Topics {
+		rt := &resp.Topics[i]
+		for j := range rt.Partitions {
+			if err := kerr.ErrorForCode(rt.Partitions[j].ErrorCode); err != nil {
+				return fail(AtOffsets, fmt.Errorf("offset of partition %d: %w", rt.Partitions[j].Partition, err), stepsOf(steps, rt, rt.Partitions[j].Partition)...)
+			}
+		}
+	}
+	return nil
+}
+
+// stepsOf finds the step that an answer speaks of; since version 6 the answer
+// names topics by UUID only.
+func stepsOf(steps []Step, rt *kmsg.TxnOffsetCommitResponseTopic, partition int32) []int {
+	for i := range steps {
+		src := steps[i].Batch.Source
+		if int32(src.Partition) == partition && (src.Topic == rt.Topic || rt.Topic == "" && steps[i].TopicUUID == rt.TopicID) {
+			return []int{i}
+		}
+	}
+	return nil
+}
+
+// addGroup tells the transaction's coordinator of the group, for brokers that
+// do not do it by themselves.
+func (p *Producer) addGroup(ctx context.Context, id int64, epoch int16) error {
+	for {
+		req := kmsg.NewPtrAddOffsetsToTxnRequest()
+		req.TransactionalID, req.Group = p.TransactionalID(), p.cfg.Group
+		req.ProducerID, req.ProducerEpoch = id, epoch
+		resp, err := req.RequestWith(ctx, p.cl)
+		if err == nil {
+			err = kerr.ErrorForCode(resp.ErrorCode)
+		}
+		if !errors.Is(err, kerr.ConcurrentTransactions) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(20 * time.Millisecond): // the former transaction's markers are being written
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"sessionfold/wire"
+)
+
+// Config of a Producer.
+type Config struct {
+	Opts     []kgo.Opt // how to reach the brokers: source.Conn.Options
+	Group    string
+	Instance string // with the group it makes the transactional id, which one process at a time may have
+
+	Topics *Topics // of changelogs and changes
+
+	// TransactionTimeout is after how long the broker gives up on a silent
+	// producer; until then its transaction stalls every reader. Default 10 s.
+	TransactionTimeout time.Duration
+
+	// Quiet says whether the offsets [from, to) of a partition hold no committed record.
+	Quiet func(ctx context.Context, tp wire.TopicPartition, from, to int64) (bool, error)
+}
+
+// Producer commits steps, one at a time. It is not safe for use by two
+// goroutines at once.
+type Producer struct {
+	cfg      Config
+	cl       *kgo.Client
+	implicit bool // the broker adds the group to the transaction by itself (KIP-890, part 2)
+}
+
+// New makes a producer without a connection: Renew connects it.
+func New(cfg Config) *Producer {
+	if cfg.TransactionTimeout <= 0 {
+		cfg.TransactionTimeout = 10 * time.Second
+	}
+	return &Producer{cfg: cfg}
+}
+
+// TransactionalID is the id that fences an older process of the same name.
+func (p *Producer) TransactionalID() string { return p.cfg.Group + "-" + p.cfg.Instance }
+
+// Renew closes the client, if there is one, and makes another. Its producer id
+// is asked for at once: that ends a transaction which a predecessor of the same
+// name left open, and which a restore would otherwise wait for.
+func (p *Producer) Renew(ctx context.Context) error {
+	p.Close()
+	delivery := max(p.cfg.TransactionTimeout/2, time.Second)
+	opts := append(append([]kgo.Opt(nil), p.cfg.Opts...),
+		kgo.TransactionalID(p.TransactionalID()),
+		kgo.TransactionTimeout(p.cfg.TransactionTimeout),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerLinger(0),
+		kgo.ProducerBatchMaxBytes(MaxMessageBytes),
+		kgo.MaxBufferedRecords(100_000),
+		kgo.RecordDeliveryTimeout(delivery),
+		kgo.RetryTimeout(p.cfg.TransactionTimeout),
+		kgo.MetadataMinAge(250*time.Millisecond), // a retry after a moved leader waits for metadata
+	)
+	cl, err := kgo.NewClient(opts...)
+	if err != nil {
+		return fmt.Errorf("sink: %w", err)
+	}
+	if _, _, err := cl.ProducerID(ctx); err != nil {
+		cl.Close()
+		return fmt.Errorf("sink: producer id of %s: %w", p.TransactionalID(), err)
+	}
+	implicit, err := addsGroups(ctx, cl)
+	if err != nil {
+		cl.Close()
+		return fmt.Errorf("sink: versions of the broker: %w", err)
+	}
+	p.cl, p.implicit = cl, implicit
+	return nil
+}
+
+// Close ends the client; an open transaction is left to its timeout or to the
+// next producer of the same name.
+func (p *Producer) Close() {
+	if p.cl != nil {
+		p.cl.Close()
+		p.cl = nil
+	}
+}
+
+// addsGroups says whether TxnOffsetCommit adds the group by itself.
+func addsGroups(ctx context.Context, cl *kgo.Client) (bool, error) {
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.ClientSoftwareName, req.ClientSoftwareVersion = "sessionfold", "1"
+	resp, err := req.RequestWith(ctx, cl)
+	if err == nil {
+		err = kerr.ErrorForCode(resp.ErrorCode)
+	}
+	if err != nil {
+		return false, err
+	}
+	commit, feature := false, false
+	for _, k := range resp.ApiKeys {
+		commit = commit || k.ApiKey == int16(kmsg.TxnOffsetCommit) && k.MaxVersion >= 5
+	}
+	for _, f := range resp.FinalizedFeatures {
+		feature = feature || f.Name == "transaction.version" && f.MaxVersionLevel >= 2
+	}
+	return commit && feature, nil
+}
+
+var errNoProducer = errors.New("no producer: its renewal has failed so far")

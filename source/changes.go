@@ -1,0 +1,102 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sessionfold/wire"
+)
+
+// ChangeReader reads the changes topic for the read `changes`. Every worker
+// gives the same answer, because the topic's offsets are the order.
+type ChangeReader struct {
+	r     *Reader
+	topic string
+	// partition places a stream's rows among n partitions, as the producer does.
+	partition func(stream string, n int32) int32
+}
+
+// NewChangeReader reads through r.
+func NewChangeReader(r *Reader, topic string, partition func(stream string, n int32) int32) *ChangeReader {
+	return &ChangeReader{r: r, topic: topic, partition: partition}
+}
+
+// Read gives at most limit rows of the stream whose seq is greater than after.
+// The seq of a row is its offset + 1. When rows behind after are gone already,
+// Resync is set, Floor says where the topic begins, and there are no rows. It
+// does not wait for rows to come.
+func (c *ChangeReader) Read(ctx context.Context, stream string, after uint64, limit int) (wire.SessionChanges, error) {
+	md, err := c.r.adm.Metadata(ctx, c.topic)
+	if err == nil {
+		err = md.Topics[c.topic].Err
+	}
+	n := int32(len(md.Topics[c.topic].Partitions))
+	if err != nil || n == 0 {
+		return wire.SessionChanges{}, fmt.Errorf("source: changes topic %s: %w", c.topic, orMissing(err))
+	}
+	tp := wire.TopicPartition{Topic: c.topic, Partition: c.partition(stream, n)}
+	start, high, err := c.r.Bounds(ctx, tp)
+	if err != nil {
+		return wire.SessionChanges{}, err
+	}
+	out := wire.SessionChanges{Floor: uint64(start)}
+	if after < out.Floor {
+		out.Resync = true
+		return out, nil
+	}
+	if after >= uint64(high) {
+		return out, nil
+	}
+	where, err := c.r.locate(ctx, tp)
+	if err != nil {
+		return out, err
+	}
+	for pos := int64(after); pos < high && len(out.Rows) < limit; {
+		p, next, err := c.r.fetch(ctx, where, tp, pos)
+		if err != nil {
+			return out, fmt.Errorf("source: read %s at offset %d: %w", tp, pos, err)
+		}
+		for _, rec := range p.Records {
+			if len(out.Rows) == limit {
+				break
+			}
+			if string(rec.Key) != stream {
+				continue // streams may share a partition
+			}
+			row, err := changeRow(rec)
+			if err != nil {
+				return out, fmt.Errorf("source: %s at offset %d: %w", tp, rec.Offset, err)
+			}
+			out.Rows = append(out.Rows, row)
+		}
+		if next <= pos {
+			break // the rest is not committed yet
+		}
+		pos = next
+	}
+	return out, nil
+}
+
+func changeRow(rec *kgo.Record) (wire.SessionChangeRow, error) {
+	var c wire.ChangeRow
+	if err := json.Unmarshal(rec.Value, &c); err != nil {
+		return wire.SessionChangeRow{}, fmt.Errorf("a change row that cannot be read: %w", err)
+	}
+	row := wire.SessionChangeRow{Seq: uint64(rec.Offset) + 1, Sessions: c.Sessions, Truncated: c.Truncated}
+	for _, p := range c.Positions {
+		row.Positions = append(row.Positions, wire.Pos{
+			Stream: wire.NameID(c.Stream), Topic: wire.NameID(p.Topic), Generation: p.Generation, Partition: p.Partition, Offset: p.Offset,
+		}.Locator())
+	}
+	return row, nil
+}
+
+func orMissing(err error) error {
+	if err == nil {
+		return fmt.Errorf("it has no partitions")
+	}
+	return err
+}

@@ -1,0 +1,207 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sessionfold/wire"
+)
+
+// Stream says which topics belong to a stream.
+type Stream struct {
+	Name    string
+	Dialect wire.Dialect
+	Topics  []wire.TopicRole
+}
+
+// Config of a Consumer.
+type Config struct {
+	Conn           Conn
+	Group          string
+	Instance       string // static membership: the same partitions after a restart
+	Streams        []Stream
+	SessionTimeout time.Duration // default 45 s
+	LeaveOnClose   bool          // leave the group when closed, although the membership is static
+
+	// The three are called within a rebalance, so they may only mark and queue.
+	// Partitions given to Assigned are paused.
+	Assigned func([]wire.TopicPartition)
+	Revoked  func([]wire.TopicPartition)
+	Lost     func([]wire.TopicPartition)
+}
+
+// Consumer is the group consumer.
+type Consumer struct {
+	cfg    Config
+	cl     *kgo.Client
+	adm    *kadm.Client
+	topics map[string]topicOf
+	out    []wire.Fetched // reused by Poll
+	raw    []wire.Raw     // reused by Poll
+}
+
+type topicOf struct {
+	stream  string
+	role    wire.Role
+	dialect wire.Dialect
+}
+
+// ErrFenced says that a newer process uses this one's instance id. The older
+// one must exit: it never gets its partitions back.
+var ErrFenced = errors.New("source: another process uses the same instance id and has taken over: stop one of the two, or give each its own instance id")
+
+// ErrClosed is what Poll returns once the consumer is closed.
+var ErrClosed = errors.New("source: closed")
+
+// New makes the consumer; it joins the group with the first Poll.
+func New(cfg Config) (*Consumer, error) {
+	if cfg.Group == "" {
+		return nil, errors.New("source: a consumer group is needed")
+	}
+	topics, names, err := layout(cfg.Streams)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.SessionTimeout <= 0 {
+		cfg.SessionTimeout = 45 * time.Second
+	}
+	c := &Consumer{cfg: cfg, topics: topics}
+	opts, err := cfg.Conn.Options()
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts,
+		kgo.ConsumerGroup(cfg.Group),
+		kgo.Balancers(kgo.CooperativeStickyBalancer()),
+		kgo.ConsumeTopics(names...),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		// What a lost or expired offset means is decided by the worker, which
+		// knows what it has folded: the client must not choose.
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.DisableAutoCommit(),
+		kgo.SessionTimeout(cfg.SessionTimeout),
+		kgo.HeartbeatInterval(cfg.heartbeat()),
+		// A resumed partition waits for the fetch that is parked at the broker.
+		kgo.FetchMaxWait(500*time.Millisecond),
+		kgo.MetadataMinAge(250*time.Millisecond),
+		kgo.MetadataMaxAge(15*time.Second), // how soon new topics and partitions are seen
+		kgo.FetchMaxBytes(16<<20),
+		kgo.FetchMaxPartitionBytes(1<<20),
+		kgo.MaxConcurrentFetches(4),
+		kgo.OnPartitionsAssigned(func(_ context.Context, cl *kgo.Client, m map[string][]int32) {
+			if len(m) > 0 {
+				cl.PauseFetchPartitions(m)
+				cfg.Assigned(partitions(m))
+			}
+		}),
+		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, m map[string][]int32) { cfg.Revoked(partitions(m)) }),
+		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, m map[string][]int32) { cfg.Lost(partitions(m)) }),
+	)
+	if cfg.Instance != "" {
+		opts = append(opts, kgo.InstanceID(cfg.Instance))
+	}
+	if c.cl, err = kgo.NewClient(opts...); err != nil {
+		return nil, fmt.Errorf("source: %w", err)
+	}
+	c.adm = kadm.NewClient(c.cl)
+	return c, nil
+}
+
+func (cfg *Config) heartbeat() time.Duration {
+	return max(min(cfg.SessionTimeout/6, 3*time.Second), 50*time.Millisecond)
+}
+
+// Heartbeat is the interval in which the group's answer to a lost membership is
+// seen at the latest.
+func (c *Consumer) Heartbeat() time.Duration { return c.cfg.heartbeat() }
+
+// Member is the member id and generation the client has now.
+func (c *Consumer) Member() (string, int32) { return c.cl.GroupMetadata() }
+
+// Pause stops fetching and drops what is buffered, without moving positions.
+func (c *Consumer) Pause(tp wire.TopicPartition) { c.cl.PauseFetchPartitions(mapOf(tp)) }
+
+// Resume fetches again.
+func (c *Consumer) Resume(tp wire.TopicPartition) { c.cl.ResumeFetchPartitions(mapOf(tp)) }
+
+// Seek sets the position. Only the goroutine that polls may call it.
+func (c *Consumer) Seek(tp wire.TopicPartition, offset uint64) {
+	c.cl.SetOffsets(map[string]map[int32]kgo.EpochOffset{tp.Topic: {tp.Partition: {Epoch: -1, Offset: int64(offset)}}})
+}
+
+// Rediscover forgets a topic and subscribes to it again: what to do when it was
+// deleted and created anew. Its partitions are revoked and assigned again.
+func (c *Consumer) Rediscover(topic string) {
+	c.cl.PurgeTopicsFromConsuming(topic)
+	c.cl.AddConsumeTopics(topic)
+}
+
+// Close ends the consumer; it leaves the group only if it was told to, so that
+// a restart within the session timeout finds its partitions.
+func (c *Consumer) Close(ctx context.Context) error {
+	var err error
+	if c.cfg.LeaveOnClose && c.cfg.Instance != "" {
+		b := kadm.LeaveGroup(c.cfg.Group).Reason("stopped").InstanceIDs(c.cfg.Instance)
+		var resps kadm.LeaveGroupResponses
+		if resps, err = c.adm.LeaveGroup(ctx, b); err == nil {
+			err = resps.Error()
+		}
+		if errors.Is(err, kerr.UnknownMemberID) {
+			err = nil // not a member any more
+		}
+	}
+	c.cl.CloseAllowingRebalance()
+	if err != nil {
+		return fmt.Errorf("source: leave group %s: %w", c.cfg.Group, err)
+	}
+	return nil
+}
+
+// layout maps every topic to its stream and role.
+func layout(streams []Stream) (map[string]topicOf, []string, error) {
+	topics, ids := map[string]topicOf{}, map[uint32]string{}
+	var names []string
+	for _, s := range streams {
+		if s.Name == "" {
+			return nil, nil, errors.New("source: a stream without a name")
+		}
+		for _, t := range s.Topics {
+			if o, ok := topics[t.Topic]; ok {
+				return nil, nil, fmt.Errorf("source: topic %q is in stream %q (%s) and in stream %q (%s): a topic has one stream and one role", t.Topic, o.stream, o.role, s.Name, t.Role)
+			}
+			if o, ok := ids[wire.NameID(t.Topic)]; ok {
+				return nil, nil, fmt.Errorf("source: topics %q and %q have the same number (CRC-32C of the name): rename one", t.Topic, o)
+			}
+			if t.Role == wire.RoleNone {
+				return nil, nil, fmt.Errorf("source: topic %q of stream %q has no role", t.Topic, s.Name)
+			}
+			topics[t.Topic], ids[wire.NameID(t.Topic)] = topicOf{s.Name, t.Role, s.Dialect}, t.Topic
+			names = append(names, t.Topic)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil, errors.New("source: no topics: name at least one stream")
+	}
+	return topics, names, nil
+}
+
+func partitions(m map[string][]int32) []wire.TopicPartition {
+	var tps []wire.TopicPartition
+	for t, ps := range m {
+		for _, p := range ps {
+			tps = append(tps, wire.TopicPartition{Topic: t, Partition: p})
+		}
+	}
+	return tps
+}
+
+func mapOf(tp wire.TopicPartition) map[string][]int32 {
+	return map[string][]int32{tp.Topic: {tp.Partition}}
+}

@@ -1,0 +1,34 @@
+package wire
+
+import "strconv"
+
+// TopicPartition names a partition of a topic without its generation: the unit
+// that the broker assigns. A Source is a TopicPartition that was identified.
+type TopicPartition struct {
+	Topic     string
+	Partition int32
+}
+
+// String reads "topic[partition]".
+func (tp TopicPartition) String() string {
+	return tp.Topic + "[" + strconv.FormatInt(int64(tp.Partition), 10) + "]"
+}
+
+// Fetched is what one poll brought for one partition.
+type Fetched struct {
+	TopicPartition
+	Records  []Raw // offsets ascend; valid until the next poll, the bytes behind it for good
+	Bytes    int   // of keys and values
+	LogStart int64 // first offset the broker holds, -1 when it did not say
+	High     int64 // offset behind the last record, -1 when it did not say
+	Err      error // the partition's error, nil when it was read
+}
+
+// Identity is what a topic partition is right now.
+type Identity struct {
+	Source     *Source
+	TopicUUID  [16]byte
+	Partitions int32 // of the topic
+	LogStart   uint64
+	High       uint64 // high watermark: the offset behind the last record
+}
