@@ -82,15 +82,6 @@ func (u *TokenCounts) read(r *cborReader) {
 	}
 }
 
-// once notes a known field and fails when it was seen before.
-func (r *cborReader) once(seen *int, bit int) bool {
-	if *seen&bit != 0 {
-		r.fail(errCBORRepeated)
-	}
-	*seen |= bit
-	return r.err == nil
-}
-
 // read reads the signature capsule; all but the context is required.
 func (g *Signature) read(r *cborReader) {
 	const scheme, keyID, sig, context = 1, 2, 4, 8

@@ -2,23 +2,33 @@ package wire
 
 import (
 	"encoding/binary"
-	"errors"
 	"unicode/utf8"
 )
 
-// Errors of the CBOR scanner. They are values, not texts with positions, because
-// a partition may carry millions of unreadable records and each costs one
-// comparison, not one allocation.
+// Undecodable is the error of a value that cannot be read in the format of its
+// topic (spec settled.md, "undecodable"). It is a fixed word, not a text with a
+// position: a partition may carry millions of such records, and each costs one
+// comparison and no allocation.
+type Undecodable string
+
+func (u Undecodable) Error() string { return "wire: undecodable: " + string(u) }
+
+// Reason is the fixed word.
+func (u Undecodable) Reason() string { return string(u) }
+
+// The reasons why a value does not decode. They are error values that stand for
+// themselves, so that none is allocated on the way.
 var (
-	errCBORShort    = errors.New("wire: cbor item ends early")
-	errCBORSyntax   = errors.New("wire: cbor item is not well formed")
-	errCBORNesting  = errors.New("wire: cbor nesting is deeper than 128")
-	errCBORUTF8     = errors.New("wire: cbor text is not UTF-8")
-	errCBORType     = errors.New("wire: a known field has the wrong type")
-	errCBORTrailing = errors.New("wire: bytes follow the cbor item")
-	errCBORRepeated = errors.New("wire: a known field appears twice")
-	errCBORKey      = errors.New("wire: a map key is no text")
-	errCBORMissing  = errors.New("wire: a required field is missing")
+	errCBORShort    error = Undecodable("short")          // the item ends early
+	errCBORSyntax   error = Undecodable("malformed")      // no well-formed CBOR
+	errCBORNesting  error = Undecodable("nesting")        // deeper than 128
+	errCBORUTF8     error = Undecodable("utf8")           // ill-formed text
+	errCBORType     error = Undecodable("field_type")     // a known field has another type or range
+	errCBORTrailing error = Undecodable("trailing")       // bytes follow the item
+	errCBORRepeated error = Undecodable("field_repeated") // a known field appears twice
+	errCBORKey      error = Undecodable("key_type")       // a map key is no text
+	errCBORMissing  error = Undecodable("field_missing")  // a required field is absent
+	errTombstone    error = Undecodable("null_value")     // the record has no value
 )
 
 // maxCBORNesting is the deepest nesting that is read; an array, map or tag is a
@@ -326,6 +336,43 @@ func (r *cborReader) skip() {
 			r.err = errCBORSyntax // a break outside of anything indefinite
 		}
 	}
+}
+
+// once notes a known field and fails when it was seen before.
+func (r *cborReader) once(seen *int, bit int) bool {
+	if *seen&bit != 0 {
+		r.fail(errCBORRepeated)
+	}
+	*seen |= bit
+	return r.err == nil
+}
+
+// optional notes a known field and says that a value other than null follows;
+// a null is consumed and means absence.
+func (r *cborReader) optional(seen *int, bit int) bool {
+	return r.once(seen, bit) && !r.null()
+}
+
+// raw reads one item of any type as it stands.
+func (r *cborReader) raw() []byte {
+	from := r.i
+	r.skip()
+	if r.err != nil {
+		return nil
+	}
+	return r.b[from:r.i:r.i]
+}
+
+// endWith checks that the input is used up and that all required fields were
+// there.
+func (r *cborReader) endWith(complete bool) error {
+	if err := r.end(); err != nil {
+		return err
+	}
+	if !complete {
+		return errCBORMissing
+	}
+	return nil
 }
 
 // end checks that the input is used up.
