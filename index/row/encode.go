@@ -100,7 +100,7 @@ func (e *encoder) timeline(step *fold.Step) {
 
 func (e *encoder) entries(s *fold.SessionStep) {
 	var few [2]ListKey
-	for _, k := range newEntries(few[:0], e.key(s), s.Old, s.New) {
+	for _, k := range NewEntries(few[:0], e.key(s), s.Old, s.New) {
 		key := len(e.slab)
 		e.slab = AppendList(e.slab, k)
 		e.ops = append(e.ops, Op{Key: e.slab[key:len(e.slab):len(e.slab)], Value: unsequenced})

@@ -20,9 +20,9 @@ func AppendEntries(dst []ListKey, k PartialKey, p *fold.Partial) []ListKey {
 	return dst
 }
 
-// newEntries appends the entries that a partial has and its former state had
+// NewEntries appends the entries that a partial has and its former state had
 // not.
-func newEntries(dst []ListKey, k PartialKey, before, now *fold.Partial) []ListKey {
+func NewEntries(dst []ListKey, k PartialKey, before, now *fold.Partial) []ListKey {
 	if before == nil {
 		return AppendEntries(dst, k, now)
 	}

@@ -1,14 +1,13 @@
 package row
 
-import (
-	"encoding/binary"
-)
+import "encoding/binary"
 
 // Local is what this store knows of a source beside the changelog.
 type Local struct {
 	ChangelogNext int64  // next offset of the changelog partition to read; 0 when none was reached
 	Retained      uint64 // first offset the source retains; rows below are hidden, then removed
 	AppliedAt     uint64 // wall clock of the last apply, seconds since the epoch: tells a stale directory
+	Restoring     bool   // a restore was begun and not ended: partials may be ahead of the source meta
 	Holes         []Span // folded offsets whose timeline rows are not here, ascending, apart
 }
 
@@ -18,7 +17,11 @@ type Span struct{ From, To uint64 }
 // AppendLocalValue appends a source's local state.
 func AppendLocalValue(b []byte, l *Local) []byte {
 	b = append(b, Version)
-	for _, n := range [...]uint64{uint64(l.ChangelogNext), l.Retained, l.AppliedAt, uint64(len(l.Holes))} {
+	restoring := uint64(0)
+	if l.Restoring {
+		restoring = 1
+	}
+	for _, n := range [...]uint64{uint64(l.ChangelogNext), l.Retained, l.AppliedAt, restoring, uint64(len(l.Holes))} {
 		b = binary.AppendUvarint(b, n)
 	}
 	for _, h := range l.Holes {
@@ -31,7 +34,7 @@ func AppendLocalValue(b []byte, l *Local) []byte {
 // DecodeLocal reads a source's local state.
 func DecodeLocal(b []byte) (Local, error) {
 	r := newReader("local source state", b)
-	l := Local{ChangelogNext: int64(r.uint()), Retained: r.uint(), AppliedAt: r.uint()}
+	l := Local{ChangelogNext: int64(r.uint()), Retained: r.uint(), AppliedAt: r.uint(), Restoring: r.mask(1) != 0}
 	if n := r.count(2); n > 0 {
 		l.Holes = make([]Span, n)
 		for i := range l.Holes {
