@@ -205,6 +205,9 @@ func unionAgents(sources []Keyed) []string {
 	for i := range sources {
 		n += len(sources[i].Partial.Agents)
 	}
+	if n == 0 {
+		return nil
+	}
 	all := make([]string, 0, n)
 	for i := range sources {
 		all = append(all, sources[i].Partial.Agents...)

@@ -1,0 +1,112 @@
+package fold
+
+import (
+	"fmt"
+
+	"pgregory.net/rapid"
+
+	"sessionfold/wire"
+)
+
+// sessionID is the i-th session of generated logs; the ids are not in the order
+// of their numbers, so that sorting is seen.
+func sessionID(i int) wire.ID {
+	return wire.ID{0: byte(i*37 + 11), 7: byte(i), 15: byte(255 - i)}
+}
+
+var genLabels = []string{"", "plan", "a\x00b", "\xff\xfe", "ééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé"}
+
+// genContent draws what a record says, without place and time.
+func genContent(t *rapid.T, sessions int) wire.Record {
+	rec := wire.Record{Kind: wire.KindEvent, Display: wire.DisplayAgentMessage}
+	if rapid.IntRange(0, 9).Draw(t, "attributed") > 0 {
+		rec.Session, rec.HasSession = sessionID(rapid.IntRange(0, sessions-1).Draw(t, "session")), true
+	}
+	if rapid.Bool().Draw(t, "author") {
+		rec.Agent = fmt.Appendf(nil, "agent-%d", rapid.IntRange(0, 29).Draw(t, "agent"))
+		rec.Facts |= wire.FactAuthor
+	}
+	switch rapid.IntRange(0, 11).Draw(t, "shape") {
+	case 0:
+		rec.Display, rec.Kind = wire.DisplayUndecodable, wire.KindUndecodable
+	case 1:
+		rec.Display = wire.DisplayInvalid
+	case 2:
+		rec.Facts = wire.FactHeartbeat
+	case 3:
+		rec.Facts |= wire.FactNoRow
+	case 4:
+		rec.Facts |= wire.Fact(rapid.IntRange(0, 31).Draw(t, "facts"))
+	case 5, 6:
+		rec.Facts |= wire.FactUsage
+		rec.Usage = genUsage(t)
+	case 7:
+		rec.HasParent, rec.Parent = true, sessionID(rapid.IntRange(0, 40).Draw(t, "parent"))
+		rec.HasRoot, rec.Root = rapid.Bool().Draw(t, "rooted"), sessionID(rapid.IntRange(0, 40).Draw(t, "root"))
+	case 8, 9:
+		rec.Facts |= wire.FactLane
+		rec.Lifecycle = genLifecycle(t)
+	}
+	return rec
+}
+
+func genUsage(t *rapid.T) *wire.Usage {
+	n := rapid.OneOf(rapid.Uint64Range(0, 1000), rapid.Uint64())
+	return &wire.Usage{
+		In: n.Draw(t, "in"), Out: n.Draw(t, "out"), CacheRead: n.Draw(t, "cacheRead"), CacheWrite: n.Draw(t, "cacheWrite"),
+		Reasoning: n.Draw(t, "reasoning"), CostNano: n.Draw(t, "cost"), Has: wire.UsageHas(rapid.IntRange(0, 15).Draw(t, "has")),
+	}
+}
+
+func genLifecycle(t *rapid.T) *wire.Lifecycle {
+	l := &wire.Lifecycle{Status: wire.Status(rapid.IntRange(int(wire.StatusNone), int(wire.StatusCanceled)).Draw(t, "status"))}
+	if l.Status.Terminal() {
+		l.Reason = []byte(rapid.SampledFrom(genLabels).Draw(t, "reason"))
+		l.HasError, l.ErrorCode = rapid.Bool().Draw(t, "failed"), rapid.Byte().Draw(t, "code")
+	} else if rapid.Bool().Draw(t, "starts") {
+		l.Start = &wire.Start{
+			HasLabel: true, Label: []byte(rapid.SampledFrom(genLabels).Draw(t, "label")),
+			Agent:  fmt.Appendf(nil, "agent-%d", rapid.IntRange(0, 29).Draw(t, "owner")),
+			Tags:   [][]byte{[]byte("t1"), []byte(rapid.SampledFrom(genLabels).Draw(t, "tag"))},
+			HasSDK: true, SDKLanguage: []byte("go"), SDKVersion: []byte("1"),
+			HasBudget: true, HasBudgetTokens: true, BudgetTokens: rapid.Uint64Range(0, 2000).Draw(t, "budget"),
+			HasParent: rapid.Bool().Draw(t, "child"), Parent: sessionID(41),
+		}
+	}
+	return l
+}
+
+// genLog draws the log of one source: offsets ascend with holes, times wander
+// and may fall.
+func genLog(t *rapid.T, label string, most, sessions int) []wire.Record {
+	n := rapid.IntRange(0, most).Draw(t, label)
+	recs := make([]wire.Record, n)
+	offset, time := uint64(0), uint64(1_000_000)
+	for i := range recs {
+		recs[i] = genContent(t, sessions)
+		offset += uint64(rapid.SampledFrom([]int{0, 0, 0, 1, 7}).Draw(t, "hole"))
+		time += uint64(rapid.IntRange(-3, 5).Draw(t, "step") * 1000)
+		recs[i].Offset, recs[i].Time = offset, time
+		offset++
+	}
+	return recs
+}
+
+// newFolded is an empty source.
+func newFolded(topic string, partition uint32) *folded {
+	return &folded{
+		src:      wire.NewSource("s", topic, 1, partition, wire.RoleOf("s", topic), wire.DialectAGDX),
+		partials: map[wire.ID]*Partial{},
+	}
+}
+
+// keyed gives the session's partials of the sources.
+func keyed(id wire.ID, sources []*folded) []Keyed {
+	var ks []Keyed
+	for _, f := range sources {
+		if p := f.partials[id]; p != nil {
+			ks = append(ks, Keyed{Source: f.src, Partial: p, Next: f.front.Next})
+		}
+	}
+	return ks
+}
