@@ -9,21 +9,18 @@ import (
 // maxText is the longest kept text that has no limit of its own, in bytes.
 const maxText = 256
 
-// addAgent puts an agent id into the sorted set. The partial's list is shared
-// with earlier steps, so a new member means a new list.
-func (p *Partial) addAgent(id []byte) {
+// addAgent puts an agent id into the sorted set and gives its clean text. The
+// partial's list is shared with earlier steps, so a new member means a new list.
+func (p *Partial) addAgent(id []byte) string {
 	// A member of the list is clean text, so bytes that equal one need no
 	// cleaning: the common case allocates nothing.
-	if _, known := p.findAgent(id); known {
-		return
+	if at, known := p.findAgent(id); known {
+		return p.Agents[at]
 	}
 	name, _ := wire.Clean(id, maxText)
-	if name == "" {
-		return
-	}
 	at, known := slices.BinarySearch(p.Agents, name)
 	switch {
-	case known:
+	case known, name == "":
 	case len(p.Agents) >= MaxAgents:
 		p.Flags |= FlagOverflow
 	default:
@@ -32,6 +29,7 @@ func (p *Partial) addAgent(id []byte) {
 		list = append(list, name)
 		p.Agents = append(list, p.Agents[at:]...)
 	}
+	return name
 }
 
 // findAgent looks bytes up without making a string of them.

@@ -23,9 +23,10 @@ func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*
 	if len(recs) == 0 && front.Skipped == 0 {
 		return nil
 	}
+	hint := runs(recs)
 	b := batch{
 		src: src, cap: cfg.timelineCap(), old: partials, to: front,
-		index: make(map[wire.ID]int32, len(partials)), place: make([]int32, len(recs)),
+		index: make(map[wire.ID]int32, hint), seen: make([]touched, 0, hint), place: make([]place, len(recs)),
 	}
 	for i := range recs {
 		b.fold(i, &recs[i])
@@ -35,13 +36,25 @@ func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*
 		Source: src, From: front.Next - front.Skipped, To: b.to.Next - 1,
 		Before: front, Frontier: b.to,
 	}
-	s.Sessions = b.sessions(front.Time, recs)
+	s.Sessions = b.sessions(recs)
 	s.Changes = changeRows(s)
 	s.Frontier.Seq += uint64(len(s.Changes))
-	if err := s.valid(); err != nil {
+	if err := s.valid(false); err != nil {
 		panic(err)
 	}
 	return s
+}
+
+// runs guesses how many sessions a batch names: runs of one session are common,
+// and a batch in which every record changes the session still has ten of each.
+func runs(recs []wire.Record) int {
+	n := 1
+	for i := 1; i < len(recs) && n <= len(recs)/10; i++ {
+		if recs[i].Session != recs[i-1].Session {
+			n++
+		}
+	}
+	return n
 }
 
 // batch is the state of one Apply.
@@ -52,7 +65,7 @@ type batch struct {
 	to    Frontier
 	index map[wire.ID]int32 // of touched, by session
 	seen  []touched         // in order of first record
-	place []int32           // per record: index of touched, noRow when it keeps none
+	place []place           // per record
 	last  int32             // the touched of the last record: runs of one session are the common case
 	rows  int
 }
@@ -63,6 +76,12 @@ type touched struct {
 	old  *Partial
 	new  *Partial
 	rows int // that the batch keeps
+}
+
+// place is where a record's row belongs: the index of its touched, or noRow.
+type place struct {
+	time uint64 // raised
+	at   int32
 }
 
 const noRow = -1
@@ -77,7 +96,7 @@ func (b *batch) fold(i int, rec *wire.Record) {
 	if !raised {
 		b.to.Time = rec.Time
 	}
-	b.place[i] = noRow
+	b.place[i] = place{time: b.to.Time, at: noRow}
 	if rec.Facts&wire.FactHeartbeat != 0 {
 		return
 	}
@@ -96,7 +115,7 @@ func (b *batch) fold(i int, rec *wire.Record) {
 	at := b.touch(rec.Session)
 	t := &b.seen[at]
 	if t.new.add(b.cap, rec, Stamp{Time: b.to.Time, Offset: rec.Offset}, raised) {
-		b.place[i] = at
+		b.place[i].at = at
 		t.rows++
 		b.rows++
 	}
@@ -123,17 +142,16 @@ func (b *batch) touch(id wire.ID) int32 {
 
 // sessions gives the session steps in order of id, with their rows in one slab:
 // the counts are known, so each session's rows have their place beforehand.
-func (b *batch) sessions(time uint64, recs []wire.Record) []SessionStep {
+func (b *batch) sessions(recs []wire.Record) []SessionStep {
 	slab := make([]Row, b.rows)
 	free := make([][]Row, len(b.seen))
 	for i, n := 0, 0; i < len(b.seen); i++ {
 		free[i] = slab[n : n : n+b.seen[i].rows]
 		n += b.seen[i].rows
 	}
-	for i := range recs {
-		time = max(time, recs[i].Time)
-		if at := b.place[i]; at != noRow {
-			free[at] = append(free[at], Row{Time: time, Rec: &recs[i]})
+	for i := range b.place { // the records themselves are not read: most have left the cache
+		if p := &b.place[i]; p.at != noRow {
+			free[p.at] = append(free[p.at], Row{Time: p.time, Rec: &recs[i]})
 		}
 	}
 	out := make([]SessionStep, len(b.seen))

@@ -68,11 +68,11 @@ func (p *Partial) apply(rec *wire.Record, at Stamp) {
 func (p *Partial) lifecycle(l *wire.Lifecycle, at Stamp) {
 	if l.Start != nil && p.Start == nil {
 		start, cut := newStart(l.Start, at)
+		start.Agent = p.addAgent(l.Start.Agent)
 		p.Start = start
 		if cut {
 			p.Flags |= FlagLabelTruncated
 		}
-		p.addAgent(l.Start.Agent)
 	}
 	switch {
 	case l.Status == wire.StatusNone:

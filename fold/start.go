@@ -11,7 +11,8 @@ const (
 )
 
 // newStart cleans and cuts what a start record says; cut reports a shortened
-// label. Text without a place of its own is kept up to maxText.
+// label. Text without a place of its own is kept up to maxText. The owner is
+// left to the caller, who keeps one text of it for all its places.
 func newStart(w *wire.Start, at Stamp) (s *Start, cut bool) {
 	s = &Start{
 		At: at, HasLabel: w.HasLabel, HasNamespace: w.HasNamespace, HasSDK: w.HasSDK,
@@ -26,7 +27,6 @@ func newStart(w *wire.Start, at Stamp) (s *Start, cut bool) {
 	if w.HasNamespace {
 		s.Namespace, _ = wire.Clean(w.Namespace, maxNamespace)
 	}
-	s.Agent, _ = wire.Clean(w.Agent, maxText)
 	if w.HasSDK {
 		s.SDKLanguage, _ = wire.Clean(w.SDKLanguage, maxText)
 		s.SDKVersion, _ = wire.Clean(w.SDKVersion, maxText)

@@ -46,6 +46,9 @@ func (f *folded) fold(cfg *Config, recs []wire.Record) *Step {
 	if step == nil {
 		return nil
 	}
+	if err := step.valid(true); err != nil {
+		panic(err)
+	}
 	f.front = step.Frontier
 	for i := range step.Sessions {
 		f.partials[step.Sessions[i].ID] = step.Sessions[i].New
