@@ -46,7 +46,6 @@ const (
 	ReasonSignatureKeyID            = "signature_key_id"     // Ed25519: 8 bytes
 	ReasonSignatureBytes            = "signature_bytes"      // Ed25519: 64 bytes
 	ReasonMemorySession             = "memory_session"       // header and body name different sessions
-	ReasonHeartbeatBody             = "heartbeat_body"       //
 	maxVocabulary                   = 256                    // bytes of operation, tool, finish_reason
 	maxIdempotencyKey               = 64                     // bytes
 	understoodFeatures       uint64 = 0                      // bits of must_understand that this build knows
@@ -60,10 +59,15 @@ func (i Invalid) Error() string { return "wire: invalid envelope: " + string(i) 
 // Reason is the fixed word of the broken rule.
 func (i Invalid) Reason() string { return string(i) }
 
-// Validate holds the envelope against the validity matrix and the caps. The
-// error is an Invalid; its word names the first rule that is broken.
+// Validate holds the envelope against the validity matrix, the caps and the
+// shape that the body of a session status or parking must have. The error is an
+// Invalid; its word names the first rule that is broken.
 func (e *Envelope) Validate() error {
-	if reason := e.invalid(); reason != "" {
+	reason := e.invalid()
+	if reason == "" {
+		reason = e.checkBody(&sessionBody{start: &Start{}})
+	}
+	if reason != "" {
 		return Invalid(reason)
 	}
 	return nil
@@ -78,7 +82,8 @@ func statusOperation(op []byte) bool {
 	return false
 }
 
-// invalid gives the first broken rule, or "".
+// invalid gives the first broken rule that the body's content has no part in,
+// or "".
 func (e *Envelope) invalid() string {
 	f := e.present()
 	if e.MustUnderstand&^understoodFeatures != 0 {
