@@ -148,11 +148,15 @@ func (c *Client) Streams(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r struct{ Streams []string }
+	var r struct{ Streams []struct{ Name string } }
 	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, nil // capabilities of another kind
 	}
-	return r.Streams, nil
+	var names []string
+	for _, s := range r.Streams {
+		names = append(names, s.Name)
+	}
+	return names, nil
 }
 
 // Session reads one session.

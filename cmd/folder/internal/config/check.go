@@ -48,6 +48,48 @@ func (c *checker) kafka() {
 	if t := c.Kafka.SessionTimeout; t < time.Second || t > 30*time.Minute {
 		c.fail("kafka.session_timeout", "between 1s and 30m; Redpanda takes at most 5m", "%v is out of range", t)
 	}
+	c.security()
+}
+
+func (c *checker) security() {
+	k := &c.Kafka
+	files := map[string]string{"tls_ca_file": k.TLSCAFile, "tls_cert_file": k.TLSCertFile, "tls_key_file": k.TLSKeyFile}
+	for _, key := range []string{"tls_ca_file", "tls_cert_file", "tls_key_file"} {
+		if files[key] == "" {
+			continue
+		}
+		if !k.TLS {
+			c.fail("kafka."+key, "set kafka.tls: true, or remove it", "has no effect without TLS")
+		}
+		c.readable("kafka."+key, files[key])
+	}
+	if (k.TLSCertFile == "") != (k.TLSKeyFile == "") {
+		c.fail("kafka.tls_cert_file", "give both or neither", "a certificate and its key go together")
+	}
+	switch {
+	case k.SASLMechanism == "none":
+		if k.SASLUser != "" || k.SASLPassword != "" || k.SASLPasswordFile != "" {
+			c.fail("kafka.sasl_mechanism", "for example SCRAM-SHA-512", "a user or password is set, but no mechanism")
+		}
+		return
+	case k.SASLUser == "":
+		c.fail("kafka.sasl_user", "", "is empty, but a mechanism is set")
+	}
+	if (k.SASLPassword == "") == (k.SASLPasswordFile == "") {
+		c.fail("kafka.sasl_password_file", "give exactly one of sasl_password_file and sasl_password", "the password is given twice or not at all")
+	}
+	if k.SASLPasswordFile != "" {
+		c.readable("kafka.sasl_password_file", k.SASLPasswordFile)
+	}
+}
+
+func (c *checker) readable(path, file string) {
+	f, err := os.Open(file)
+	if err != nil {
+		c.fail(path, "it must be there and readable by this user", "%s: %s", file, unwrapPath(err))
+		return
+	}
+	_ = f.Close() // nothing was written
 }
 
 var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,200}$`)
@@ -76,9 +118,6 @@ func (c *checker) streams() {
 		c.streamTopics(at, &s, topics)
 		if s.TimelineCap == 0 {
 			c.fail(at+".timeline_cap", "1 or more", "0 would keep no timeline")
-		}
-		if s.IdleTimeout <= 0 {
-			c.fail(at+".idle_timeout", "for example 5m", "%v is not above 0", s.IdleTimeout)
 		}
 	}
 	if c.Output.Changes != "" || legalTopic(c.Kafka.Group) {
@@ -155,9 +194,7 @@ func (c *checker) listeners() {
 		c.fail("http.listen", "set http.tokens_file, or --http.insecure_no_auth=true when the network is the protection", "%q is reachable from other machines and nothing guards it", c.HTTP.Listen)
 	}
 	if f := c.HTTP.TokensFile; f != "" {
-		if _, err := os.Stat(f); err != nil {
-			c.fail("http.tokens_file", "see docs/configuration.md", "%s: %s", f, unwrapPath(err))
-		}
+		c.readable("http.tokens_file", f)
 	}
 	if _, err := hostPort(c.Admin.Listen); err != nil {
 		c.fail("admin.listen", "write host:port, for example 127.0.0.1:9090", "%q %v", c.Admin.Listen, err)
@@ -170,6 +207,9 @@ func (c *checker) listeners() {
 func (c *checker) commit() {
 	if d := c.Commit.Interval; d < time.Millisecond || d > 10*time.Second {
 		c.fail("commit.interval", "between 1ms and 10s", "%v is out of range", d)
+	}
+	if c.Commit.MaxBytes < 1<<10 {
+		c.fail("commit.max_bytes", "at least 1KiB", "%v is too small", c.Commit.MaxBytes)
 	}
 	if n := c.Commit.MaxRecords; n < 1 || n > 10_000_000 {
 		c.fail("commit.max_records", "between 1 and 10000000", "%d is out of range", n)

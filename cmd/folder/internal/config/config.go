@@ -23,6 +23,18 @@ type Kafka struct {
 	Instance       string        `koanf:"instance" default:"" doc:"Static member id, for example the pod's name: a restart keeps its partitions. Empty: a dynamic member."`
 	ClientID       string        `koanf:"client_id" default:"sessionfold" doc:"Client id shown by the brokers."`
 	SessionTimeout time.Duration `koanf:"session_timeout" default:"45s" doc:"How long the group waits for a silent member. 120s suits static members."`
+	LeaveOnStop    bool          `koanf:"leave_on_stop" default:"false" doc:"A static member leaves the group when it stops, so that others take over at once."`
+
+	TLS           bool   `koanf:"tls" default:"false" doc:"Talk TLS to the brokers."`
+	TLSCAFile     string `koanf:"tls_ca_file" default:"" doc:"PEM file of the authorities to trust. Empty: the system's."`
+	TLSCertFile   string `koanf:"tls_cert_file" default:"" doc:"PEM file of the client certificate."`
+	TLSKeyFile    string `koanf:"tls_key_file" default:"" doc:"PEM file of its key."`
+	TLSServerName string `koanf:"tls_server_name" default:"" doc:"Name to expect in the brokers' certificates. Empty: the host's."`
+
+	SASLMechanism    string `koanf:"sasl_mechanism" default:"none" one:"none PLAIN SCRAM-SHA-256 SCRAM-SHA-512" doc:"How to log in."`
+	SASLUser         string `koanf:"sasl_user" default:"" doc:"User to log in as."`
+	SASLPassword     string `koanf:"sasl_password" default:"" secret:"true" doc:"Password; a file is the better place."`
+	SASLPasswordFile string `koanf:"sasl_password_file" default:"" doc:"File with the password, read again at each login."`
 }
 
 // Stream is one element of streams.
@@ -32,14 +44,13 @@ type Stream struct {
 	Inboxes     []string      `koanf:"inboxes" default:"" doc:"Topics of addressed work (role work), agdx only."`
 	Topics      []string      `koanf:"topics" default:"" doc:"Lane topics of a foreign dialect; an agdx stream derives its own."`
 	TimelineCap uint64        `koanf:"timeline_cap" default:"10000" doc:"Timeline rows kept per session and source; more are counted only."`
-	IdleTimeout time.Duration `koanf:"idle_timeout" default:"5m" doc:"An active session without events for this long is idle, unless its start says otherwise."`
 	Previews    bool          `koanf:"previews" default:"false" doc:"Keep previews that are content by nature."`
 }
 
 // Store is the section store.
 type Store struct {
 	Dir   string `koanf:"dir" default:"" doc:"Directory of the store. One process per directory."`
-	Cache Size   `koanf:"cache" default:"64MiB" doc:"Block cache."`
+	Cache Size   `koanf:"cache" default:"160MiB" doc:"Memory for blocks and memory tables together."`
 }
 
 // Output is the section output.
@@ -47,6 +58,7 @@ type Output struct {
 	Changes           string `koanf:"changes" default:"" doc:"Topic of the change rows. Empty: the group and \"-changes\"."`
 	Summaries         bool   `koanf:"summaries" default:"false" doc:"Put each source's view of the changed sessions into the rows."`
 	ReplicationFactor int64  `koanf:"replication_factor" default:"-1" doc:"Of topics that this program creates; -1 is the broker's default."`
+	CreateTopics      bool   `koanf:"create_topics" default:"true" doc:"Create the changes and changelog topics when they are missing. Either way they are checked."`
 }
 
 // HTTP is the section http.
@@ -66,6 +78,7 @@ type Admin struct {
 type Commit struct {
 	Interval   time.Duration `koanf:"interval" default:"100ms" doc:"Longest time that folded records wait for their commit."`
 	MaxRecords int64         `koanf:"max_records" default:"100000" doc:"Most records in one commit."`
+	MaxBytes   Size          `koanf:"max_bytes" default:"64MiB" doc:"Most bytes of keys and values in one commit."`
 }
 
 // Log is the section log.

@@ -40,14 +40,14 @@ func TestPrecedence(t *testing.T) {
 }
 
 func TestTypesFromFileAndText(t *testing.T) {
-	body := "commit: {interval: 250ms, max_records: 5}\nstore: {dir: d, cache: 1GiB}\noutput: {summaries: true}\nkafka: {brokers: [a:1, b:2]}\nstreams: [{name: x, timeline_cap: 7, idle_timeout: 1h, inboxes: [in1]}]\n"
+	body := "commit: {interval: 250ms, max_records: 5}\nstore: {dir: d, cache: 1GiB}\noutput: {summaries: true}\nkafka: {brokers: [a:1, b:2]}\nstreams: [{name: x, timeline_cap: 7, inboxes: [in1]}]\n"
 	fromFile, err := Load(Input{File: write(t, body)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fromText, err := Load(Input{Env: []string{
 		"FOLDER_COMMIT_INTERVAL=250ms", "FOLDER_COMMIT_MAX_RECORDS=5", "FOLDER_STORE_DIR=d", "FOLDER_STORE_CACHE=1GiB", "FOLDER_OUTPUT_SUMMARIES=true",
-		"FOLDER_KAFKA_BROKERS=a:1, b:2", "FOLDER_STREAMS=[{name: x, timeline_cap: 7, idle_timeout: 1h, inboxes: [in1]}]",
+		"FOLDER_KAFKA_BROKERS=a:1, b:2", "FOLDER_STREAMS=[{name: x, timeline_cap: 7, inboxes: [in1]}]",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestTypesFromFileAndText(t *testing.T) {
 		t.Error(d)
 	}
 	s := fromFile.Streams[0]
-	if fromFile.Store.Cache != 1<<30 || s.IdleTimeout != time.Hour || s.TimelineCap != 7 || s.Dialect != "agdx" || fromFile.Commit.Interval != 250*time.Millisecond {
+	if fromFile.Store.Cache != 1<<30 || s.TimelineCap != 7 || s.Dialect != "agdx" || fromFile.Commit.Interval != 250*time.Millisecond {
 		t.Errorf("%+v", fromFile.Config)
 	}
 }
@@ -89,6 +89,9 @@ func TestMessages(t *testing.T) {
 		{"open listener", small + "http: {listen: ':8080'}\n", []string{"http.listen", "nothing guards it"}},
 		{"same port", small + "admin: {listen: '127.0.0.1:8080'}\n", []string{"admin.listen", "is the address of http.listen"}},
 		{"tokens", small + "http: {tokens_file: /does/not/exist}\n", []string{"http.tokens_file", "no such file"}},
+		{"login without mechanism", small + "kafka: {sasl_user: me}\n", []string{"kafka.sasl_mechanism", "no mechanism"}},
+		{"no password", small + "kafka: {sasl_mechanism: PLAIN, sasl_user: me}\n", []string{"kafka.sasl_password_file", "not at all"}},
+		{"key without tls", small + "kafka: {tls_key_file: /nope}\n", []string{"kafka.tls_key_file", "no effect without TLS", "go together", "no such file"}},
 		{"everything at once", "kafka: {brokers: [nohost], group: 'a b'}\n", []string{"4 problems", "kafka.brokers", "kafka.group", "streams", "store.dir"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,6 +146,23 @@ func TestDocsAreCurrent(t *testing.T) {
 	}
 	if d := cmp.Diff(Docs(), string(text)); d != "" {
 		t.Errorf("docs/configuration.md is not current, run make generate (-want +got):\n%s", d)
+	}
+}
+
+// A secret never reaches the printed configuration, wherever it came from.
+func TestPrintHidesSecrets(t *testing.T) {
+	for _, in := range []Input{
+		{File: write(t, "kafka: {sasl_password: hunter2}\n")},
+		{Env: []string{"FOLDER_KAFKA_SASL_PASSWORD=hunter2"}},
+		{Flags: map[string]string{"kafka.sasl_password": "hunter2"}},
+	} {
+		l, err := Read(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := l.YAML(); strings.Contains(out, "hunter2") || !strings.Contains(out, "sasl_password: <redacted>") {
+			t.Errorf("printed:\n%s", out)
+		}
 	}
 }
 
