@@ -1,47 +1,39 @@
 package proc
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 )
 
 // Process is a running child.
 type Process struct {
-	Cmd   *exec.Cmd
-	Out   *Tail // standard error, and standard output past the ready line
-	stdin io.Closer
+	Cmd *exec.Cmd
+	Out *Tail // standard output and standard error
+
+	lines *lines // of standard output
+	stdin io.WriteCloser
 	done  chan struct{}
 	err   error
 }
 
 // Start runs a program. On Linux it is killed when this process dies in any
-// way; everywhere its standard input ends then.
-func Start(bin string, args, env []string) (*Process, error) { return start(bin, args, env, nil) }
-
-func start(bin string, args, env []string, stdout func(string)) (*Process, error) {
+// way; everywhere its standard input ends then. env adds to this process's own.
+func Start(bin string, args, env []string) (*Process, error) {
 	cmd := exec.Command(bin, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = dieWithParent()
 	p := &Process{Cmd: cmd, Out: &Tail{}, done: make(chan struct{})}
+	p.lines = newLines(p.Out)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("proc: %s: %w", bin, err)
 	}
-	p.stdin = in
-	cmd.Stderr = p.Out
-	if stdout == nil {
-		cmd.Stdout = p.Out
-	} else {
-		cmd.Stdout = &lines{each: stdout, rest: p.Out}
-	}
-	// The parent-death signal follows the thread that forks; started pins it.
+	p.stdin, cmd.Stdout, cmd.Stderr = in, p.lines, p.Out
 	if err := started(cmd); err != nil {
 		return nil, fmt.Errorf("proc: start %s: %w", bin, err)
 	}
@@ -55,27 +47,46 @@ func start(bin string, args, env []string, stdout func(string)) (*Process, error
 // StartReady runs a program and waits until it prints a line that starts with
 // "ready "; the rest of that line is returned.
 func StartReady(bin string, args, env []string, within time.Duration) (*Process, string, error) {
-	ready := make(chan string, 1)
-	p, err := start(bin, args, env, func(line string) {
-		if rest, ok := strings.CutPrefix(line, "ready "); ok {
-			select {
-			case ready <- rest:
-			default:
-			}
-		}
-	})
+	p, err := Start(bin, args, env)
 	if err != nil {
 		return nil, "", err
 	}
-	select {
-	case s := <-ready:
-		return p, s, nil
-	case <-p.done:
-		return nil, "", fmt.Errorf("proc: %s ended before it was ready: %w\n%s", bin, p.err, p.Out)
-	case <-time.After(within):
+	s, err := p.Line("ready ", within)
+	if err != nil {
 		p.Kill()
-		return nil, "", fmt.Errorf("proc: %s was not ready within %v\n%s", bin, within, p.Out)
+		return nil, "", err
 	}
+	return p, s, nil
+}
+
+// Line waits for a line of standard output with a prefix and gives the rest of
+// it. Lines before it are forgotten.
+func (p *Process) Line(prefix string, within time.Duration) (string, error) {
+	deadline := time.After(within)
+	for {
+		rest, ok := p.lines.take(prefix)
+		if ok {
+			return rest, nil
+		}
+		select {
+		case <-p.lines.news:
+		case <-p.done:
+			if rest, ok := p.lines.take(prefix); ok {
+				return rest, nil
+			}
+			return "", fmt.Errorf("proc: %s ended before it printed %q: %w\n%s", p.Cmd.Path, prefix, p.err, p.Out)
+		case <-deadline:
+			return "", fmt.Errorf("proc: %s did not print %q within %v\n%s", p.Cmd.Path, prefix, within, p.Out)
+		}
+	}
+}
+
+// Tell writes a line to the standard input of the process.
+func (p *Process) Tell(line string) error {
+	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
+		return fmt.Errorf("proc: tell %s %q: %w", p.Cmd.Path, line, err)
+	}
+	return nil
 }
 
 // Done is closed when the process has ended.
@@ -108,24 +119,4 @@ func (p *Process) Exited() (error, bool) {
 	default:
 		return nil, false
 	}
-}
-
-// lines hands every full line of a stream to each and to rest.
-type lines struct {
-	each func(string)
-	rest io.Writer
-	part []byte
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.part = append(l.part, b...)
-	for {
-		n, line, err := bufio.ScanLines(l.part, false)
-		if err != nil || n == 0 {
-			break
-		}
-		l.each(string(line))
-		l.part = l.part[n:]
-	}
-	return l.rest.Write(b)
 }

@@ -3,13 +3,15 @@
 //
 // It prints one line "ready ADDR" on standard output and ends when its standard
 // input ends: a parent that holds the other end can die in any way and leaves
-// no process behind.
+// no process behind. A line "watch TOPIC" on standard input is answered by
+// "watching TOPIC", and once by "fetched TOPIC NANOSECONDS" (since the epoch)
+// when the next fetch request for the topic comes in.
 package main
 
 import (
+	"bufio"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	_ "net/http/pprof"
 	"os"
@@ -17,6 +19,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"sessionfold/testenv/broker"
 )
@@ -58,7 +63,11 @@ func run(dir string, port int, session time.Duration, prof string, verbose bool)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	parent := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			if topic, ok := strings.CutPrefix(in.Text(), "watch "); ok {
+				watch(b, topic)
+			}
+		}
 		close(parent)
 	}()
 	select {
@@ -66,4 +75,22 @@ func run(dir string, port int, session time.Duration, prof string, verbose bool)
 	case <-parent:
 	}
 	return nil
+}
+
+// watch tells when the next fetch of a topic comes in.
+func watch(b *broker.Broker, topic string) {
+	seen := make(chan time.Time, 1)
+	h := b.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: topic, Observe: true, Count: -1, When: func(kmsg.Request) bool {
+		select {
+		case seen <- time.Now():
+		default:
+		}
+		return true
+	}})
+	fmt.Println("watching", topic)
+	go func() {
+		at := <-seen
+		h.Remove()
+		fmt.Println("fetched", topic, at.UnixNano())
+	}()
 }

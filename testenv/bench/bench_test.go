@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"sessionfold/wire"
+)
+
+func TestLoadsAreWhatTheyPromise(t *testing.T) {
+	short := Short("short", 200, 4)
+	if got, want := len(short.Records), 4+200*10; got != want {
+		t.Fatalf("%d records, want %d", got, want)
+	}
+	long := Long("long", 40, 4, 3)
+	if got, want := len(long.Records), 4+40*98; got != want {
+		t.Fatalf("%d records, want %d", got, want)
+	}
+	for _, l := range []*Load{short, long} {
+		sizes, parts := 0, map[wire.ID]int32{}
+		for i, r := range l.Records {
+			e, err := wire.DecodeEnvelope(r.Value)
+			if err == nil {
+				err = e.Validate()
+			}
+			if err != nil {
+				t.Fatalf("%s: record %d: %v", l.Name, i, err)
+			}
+			if p, ok := parts[r.Session]; ok && p != r.Partition && r.Session != l.Probe {
+				t.Fatalf("%s: session %s lies in partitions %d and %d", l.Name, r.Session, p, r.Partition)
+			}
+			parts[r.Session] = r.Partition
+			if string(e.Operation) == "" && r.Session != l.Probe {
+				sizes = len(r.Value)
+			}
+		}
+		if len(parts)-1 != l.Sessions {
+			t.Errorf("%s: %d sessions, want %d", l.Name, len(parts)-1, l.Sessions)
+		}
+		if l == short && (sizes < 200 || sizes > 220) {
+			t.Errorf("a note is %d bytes, want about 210", sizes)
+		}
+	}
+}
+
+func TestLatencyIsTheFirstReadThatShowsTheRecord(t *testing.T) {
+	start := time.UnixMilli(1000)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	samples := []sample{{at(0), []int64{-1, -1}}, {at(10), []int64{4, 0}}, {at(20), []int64{9, 0}}, {at(30), []int64{9, 5}}}
+	records := []sent{{0, 4, at(1)}, {0, 5, at(2)}, {1, 0, at(3)}, {1, 3, at(4)}, {0, 1, at(-5)}}
+	got := latencies(records, samples, at(0))
+	if want := (Latency{Records: 4, P50: 18 * time.Millisecond, P99: 26 * time.Millisecond, Max: 26 * time.Millisecond}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestFloorsFail(t *testing.T) {
+	runs := []Run{{Records: 1000, Took: time.Second, Drain: time.Second / 10, RSS: 600 << 20}}
+	f := Floors{Rate: 2000, Ratio: 0.2, P99: time.Second, RSS: 512 << 20}
+	if bad := f.Check(runs, &Latency{P99: 2 * time.Second}); len(bad) != 4 {
+		t.Errorf("want four faults, got %q", bad)
+	}
+	if bad := (Floors{Rate: 900, Ratio: 0.05, P99: 3 * time.Second}).Check(runs, &Latency{P99: 2 * time.Second}); len(bad) != 0 {
+		t.Errorf("want none, got %q", bad)
+	}
+}

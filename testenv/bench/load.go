@@ -1,0 +1,127 @@
+package bench
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+
+	"sessionfold/testenv/agdxlog"
+	"sessionfold/wire"
+)
+
+// Load is what a case writes to the lane topic.
+type Load struct {
+	Name       string
+	Partitions int32
+	Records    []Placed
+	Probe      wire.ID // has one record in every partition, so that its frontier shows them all
+	Sessions   int
+	Bytes      int64 // of keys, headers and values
+}
+
+// Placed is a record with its partition.
+type Placed struct {
+	agdxlog.Record
+	Partition int32
+}
+
+type loader struct {
+	Load
+	log *agdxlog.Log
+	rng *rand.Rand
+	n   uint64
+	out *[]agdxlog.Record
+}
+
+func newLoader(name, stream string, partitions int32) *loader {
+	l := &loader{Load: Load{Name: name, Partitions: partitions}, log: agdxlog.New(stream), rng: rand.New(rand.NewPCG(1, 2))}
+	l.log.Emit = func(r agdxlog.Record) { *l.out = append(*l.out, r) }
+	l.Probe = agdxlog.NameID(stream, "probe")
+	for p := range partitions {
+		l.place(p, l.tell(func() { l.log.SessionID(l.Probe, "probe").Note("here") }))
+	}
+	return l
+}
+
+// tell collects the records that f writes.
+func (l *loader) tell(f func()) []agdxlog.Record {
+	var rs []agdxlog.Record
+	l.out = &rs
+	f()
+	return rs
+}
+
+func (l *loader) place(p int32, rs []agdxlog.Record) {
+	for _, r := range rs {
+		l.Records = append(l.Records, Placed{r, p})
+		l.Bytes += int64(len(r.Key) + len(r.Value))
+		for _, h := range r.Headers {
+			l.Bytes += int64(len(h.Key) + len(h.Value))
+		}
+	}
+}
+
+func (l *loader) session() *agdxlog.Session {
+	var id wire.ID
+	binary.BigEndian.PutUint64(id[:], 0x0190_0000_0000_0000+l.n<<8)
+	binary.BigEndian.PutUint64(id[8:], l.rng.Uint64())
+	l.n++
+	l.Sessions++
+	return l.log.SessionID(id, fmt.Sprintf("agent-%d", l.n%50))
+}
+
+// noteText makes the value of a note about 210 bytes.
+const noteText = "the checkout page waits for the tax service; a retry helps for a while, then the queue grows again until noon"
+
+// Short is sessions of ten records each, one after the other within a
+// partition: a start, eight notes, an end.
+func Short(stream string, sessions int, partitions int32) *Load {
+	l := newLoader(fmt.Sprintf("%d sessions of 10", sessions), stream, partitions)
+	for range sessions {
+		s := l.session()
+		l.place(int32(l.n%uint64(partitions)), l.tell(func() { shortSession(s) }))
+	}
+	return &l.Load
+}
+
+func shortSession(s *agdxlog.Session) {
+	s.Start(agdxlog.Start{Label: "checkout is slow", Namespace: "shop", SDK: &agdxlog.SDK{Language: "go", Version: "1.0.0"}})
+	for range 8 {
+		s.Note(noteText)
+	}
+	s.End(wire.TaskCompleted, "")
+}
+
+// Long is sessions of about a hundred records, model and tool calls with their
+// usage; live of them are at work in a partition at one time.
+func Long(stream string, sessions int, partitions int32, live int) *Load {
+	l := newLoader(fmt.Sprintf("%d sessions of 98", sessions), stream, partitions)
+	type writing struct {
+		rest []agdxlog.Record
+		p    int32
+	}
+	var at []*writing
+	for l.Sessions < sessions || len(at) > 0 {
+		for len(at) < live*int(partitions) && l.Sessions < sessions {
+			s := l.session()
+			at = append(at, &writing{l.tell(func() { longSession(s) }), int32(l.n % uint64(partitions))})
+		}
+		i := l.rng.IntN(len(at))
+		w := at[i]
+		l.place(w.p, w.rest[:1])
+		if w.rest = w.rest[1:]; len(w.rest) == 0 {
+			at[i] = at[len(at)-1]
+			at = at[:len(at)-1]
+		}
+	}
+	return &l.Load
+}
+
+func longSession(s *agdxlog.Session) {
+	s.Start(agdxlog.Start{Label: "a long run", Namespace: "research", SDK: &agdxlog.SDK{Language: "rust", Version: "2.1.0"}, Budget: &agdxlog.Budget{Tokens: 200_000}})
+	for i := range 24 {
+		s.Model("atlas-large", agdxlog.Tokens{In: uint64(900 + 40*i), Out: 120, CacheRead: 300, CostMicros: 1_250})
+		s.Tool("grep", `{"pattern":"timeout","path":"src/module.go","context":3}`, `{"lines":12,"ok":true,"text":"timeout: 30s"}`)
+	}
+	s.End(wire.TaskCompleted, "")
+}

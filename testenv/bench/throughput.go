@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sessionfold/wire"
+)
+
+// Run is one measurement of a load.
+type Run struct {
+	Records   int
+	Took      time.Duration // first fetch to last record readable
+	Drain     time.Duration // the same for a consumer that only drains
+	RSS       int64         // peak, bytes
+	Store     int64         // bytes of the store after a clean stop
+	Changelog int64         // bytes of the changelog topic
+}
+
+// Rate is records per second, end to end.
+func (r *Run) Rate() float64 { return float64(r.Records) / r.Took.Seconds() }
+
+// DrainRate is records per second of the draining consumer.
+func (r *Run) DrainRate() float64 { return float64(r.Records) / r.Drain.Seconds() }
+
+// Ratio compares the two.
+func (r *Run) Ratio() float64 { return r.Rate() / r.DrainRate() }
+
+// Bench measures on one broker.
+type Bench struct {
+	Kafka  *Kafka
+	Folder string // binary
+	Dir    string // scratch
+	Within time.Duration
+	// Profile, when set, is a directory for CPU profiles of the worker.
+	Profile string
+}
+
+// Preload creates the stream's topics and writes a load.
+func (b *Bench) Preload(ctx context.Context, stream string, l *Load) error {
+	if err := b.Kafka.CreateTopics(ctx, stream, l.Partitions); err != nil {
+		return err
+	}
+	return b.Kafka.Produce(ctx, l.Records)
+}
+
+// Throughput lets a fresh worker catch up with a preloaded stream, after a
+// drain of the same topic.
+func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (Run, error) {
+	topic := laneOf(stream)
+	ends, err := b.Kafka.Ends(ctx, topic)
+	if err != nil {
+		return Run{}, err
+	}
+	r := Run{Records: len(l.Records)}
+	if r.Drain, err = b.Kafka.Drain(ctx, topic, ends); err != nil {
+		return r, err
+	}
+	first, err := b.Kafka.FirstFetch(topic)
+	if err != nil {
+		return r, err
+	}
+	w, err := StartWorker(b.Folder, b.Kafka, stream, group, b.Dir)
+	if err != nil {
+		return r, err
+	}
+	defer w.Kill()
+	if err := w.AwaitReads(ctx, 30*time.Second); err != nil {
+		return r, err
+	}
+	if b.Profile != "" {
+		go func() {
+			if err := w.Profile(ctx, time.Second, fmt.Sprintf("%s/%s.pprof", b.Profile, group)); err != nil {
+				fmt.Println("bench:", err)
+			}
+		}()
+	}
+	end, err := w.AwaitFolded(ctx, l.Probe, topic, ends, b.Within)
+	if err != nil {
+		return r, err
+	}
+	start, err := first()
+	if err != nil {
+		return r, err
+	}
+	r.Took, r.RSS = end.Sub(start), w.PeakRSS()
+	if err := w.Stop(); err != nil {
+		return r, fmt.Errorf("bench: the worker's clean stop: %w\n%s", err, w.proc.Out)
+	}
+	if r.Store, err = w.StoreSize(); err != nil {
+		return r, err
+	}
+	r.Changelog, err = b.Kafka.Size(ctx, group+"-"+topic+"-changelog")
+	return r, err
+}
+
+func laneOf(stream string) string {
+	for _, t := range wire.TopicsOf(stream) {
+		if t.Role == wire.RoleLane {
+			return t.Topic
+		}
+	}
+	panic("bench: a stream without a lane")
+}

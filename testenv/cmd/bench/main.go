@@ -1,0 +1,149 @@
+// Command bench measures throughput, latency, memory and size on disk of the
+// worker (package testenv/bench says how) and fails when a floor is missed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"time"
+
+	"sessionfold/testenv/bench"
+	"sessionfold/testenv/proc"
+)
+
+type options struct {
+	cases      map[string]bool
+	runs       int
+	sessions   int
+	long       int
+	partitions int
+	rate       float64
+	seconds    float64
+	folder     string
+	profile    string
+	within     time.Duration
+	floors     bench.Floors
+}
+
+func main() {
+	var o options
+	var cases string
+	var rss float64
+	flag.StringVar(&cases, "cases", "short,long,latency", "which cases to run")
+	flag.IntVar(&o.runs, "runs", 5, "runs per throughput case; medians are shown")
+	flag.IntVar(&o.sessions, "sessions", 20_000, "sessions of the short case, 10 records each")
+	flag.IntVar(&o.long, "long", 2_000, "sessions of the long case, 98 records each")
+	flag.IntVar(&o.partitions, "partitions", 4, "partitions of the lane topic")
+	flag.Float64Var(&o.rate, "rate", 20_000, "records per second of the latency case")
+	flag.Float64Var(&o.seconds, "seconds", 10, "length of the latency case, 2 s of warming up included")
+	flag.StringVar(&o.folder, "folder", "", "binary of the worker; empty: build ./cmd/folder")
+	flag.StringVar(&o.profile, "cpuprofile", "", "directory for CPU profiles of the worker")
+	flag.DurationVar(&o.within, "within", 2*time.Minute, "longest time of one catch-up")
+	flag.Float64Var(&o.floors.Rate, "floor-rate", 500_000, "records per second of the short case; 0: no floor")
+	flag.Float64Var(&o.floors.Ratio, "floor-ratio", 0.2, "of the draining consumer, short case; 0: no floor")
+	flag.DurationVar(&o.floors.P99, "max-p99", 300*time.Millisecond, "produce to readable; 0: no bound")
+	flag.Float64Var(&rss, "max-rss", 512, "peak memory of the worker in MiB; 0: no bound")
+	flag.Parse()
+	o.floors.RSS = int64(rss * (1 << 20))
+	o.cases = map[string]bool{}
+	for c := range strings.SplitSeq(cases, ",") {
+		o.cases[c] = true
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, o)
+	stop()
+	proc.Clean()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp("", "folder-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if o.folder == "" {
+		if o.folder, err = proc.Build("./cmd/folder", false); err != nil {
+			return err
+		}
+	}
+	if o.profile != "" {
+		if err := os.MkdirAll(o.profile, 0o755); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%s %s/%s, %d CPUs\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	b := bench.Bench{Folder: o.folder, Dir: dir, Within: o.within, Profile: o.profile}
+
+	var short []bench.Run
+	var latency *bench.Latency
+	if o.cases["short"] {
+		if short, err = throughput(ctx, b, "short", bench.Short("short", o.sessions, int32(o.partitions)), o.runs); err != nil {
+			return err
+		}
+	}
+	if o.cases["long"] {
+		runs, err := throughput(ctx, b, "long", bench.Long("long", o.long, int32(o.partitions), 12), o.runs)
+		if err != nil {
+			return err
+		}
+		long := o.floors
+		long.Rate, long.Ratio = 0, 0 // floors of the short case
+		if bad := long.Check(runs, nil); len(bad) > 0 {
+			return errors.New("bench: long case: " + strings.Join(bad, "; "))
+		}
+	}
+	if o.cases["latency"] {
+		l, err := steady(ctx, b, o)
+		if err != nil {
+			return err
+		}
+		latency = &l
+	}
+	if bad := o.floors.Check(short, latency); len(bad) > 0 {
+		return errors.New("bench: " + strings.Join(bad, "; "))
+	}
+	return nil
+}
+
+func throughput(ctx context.Context, b bench.Bench, stream string, l *bench.Load, n int) (runs []bench.Run, err error) {
+	if b.Kafka, err = bench.StartKafka(); err != nil {
+		return nil, err
+	}
+	defer b.Kafka.Close()
+	if err := b.Preload(ctx, stream, l); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		r, err := b.Throughput(ctx, stream, fmt.Sprintf("%s-%d", stream, i), l)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	bench.PrintRuns(os.Stdout, l, runs)
+	fmt.Println()
+	return runs, nil
+}
+
+func steady(ctx context.Context, b bench.Bench, o options) (l bench.Latency, err error) {
+	if b.Kafka, err = bench.StartKafka(); err != nil {
+		return l, err
+	}
+	defer b.Kafka.Close()
+	load := bench.Short("steady", int(o.rate*o.seconds/10), int32(o.partitions))
+	if l, err = b.Latency(ctx, "steady", "steady", load, o.rate); err != nil {
+		return l, err
+	}
+	bench.PrintLatency(os.Stdout, l)
+	return l, nil
+}
