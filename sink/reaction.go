@@ -115,6 +115,15 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
+// Has says whether a reaction is asked for.
+func (f *Failure) Has(r Reaction) bool { return f.Reaction&r != 0 }
+
+// Fenced says that a newer producer has the same transactional id, or that our
+// own transaction timed out: the two look the same.
+func (f *Failure) Fenced() bool {
+	return errors.Is(f.Err, kerr.ProducerFenced) || errors.Is(f.Err, kerr.InvalidProducerEpoch)
+}
+
 func fail(where Where, err error, steps ...int) *Failure {
 	react, hint := reactionTo(where, err)
 	return &Failure{Where: where, Err: err, Reaction: react, Hint: hint, Steps: steps}

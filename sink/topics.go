@@ -38,6 +38,23 @@ type Topics struct {
 	partitions map[string]int32 // of topics that were found to be right
 }
 
+// settingError is a topic that is missing or wrong and stays so until somebody
+// changes it.
+type settingError struct{ text string }
+
+func (e *settingError) Error() string { return e.text }
+
+func settingf(format string, args ...any) error {
+	return &settingError{"sink: " + fmt.Sprintf(format, args...)}
+}
+
+// IsSetting says that trying again does not help until a person has changed a
+// topic.
+func IsSetting(err error) bool {
+	var e *settingError
+	return errors.As(err, &e)
+}
+
 // NewTopics makes a client for topic administration.
 func NewTopics(cfg TopicsConfig) (*Topics, error) {
 	if cfg.ChangesPartitions <= 0 {
@@ -138,7 +155,7 @@ func (t *Topics) look(ctx context.Context, topic, policy string) (int32, error) 
 
 func (t *Topics) create(ctx context.Context, topic string, partitions int32, policy string) error {
 	if t.cfg.CheckOnly {
-		return fmt.Errorf("sink: topic %s is missing: create it with %d partitions, cleanup.policy=%s and max.message.bytes=%d, or let this program create it", topic, partitions, policy, MaxMessageBytes)
+		return settingf("topic %s is missing: create it with %d partitions, cleanup.policy=%s and max.message.bytes=%d, or let this program create it", topic, partitions, policy, MaxMessageBytes)
 	}
 	_, err := t.adm.CreateTopic(ctx, partitions, t.cfg.ReplicationFactor, map[string]*string{
 		"cleanup.policy": new(policy), "max.message.bytes": new(strconv.Itoa(MaxMessageBytes)),
@@ -151,7 +168,7 @@ func (t *Topics) create(ctx context.Context, topic string, partitions int32, pol
 
 func (t *Topics) grow(ctx context.Context, topic string, have, want int32) (int32, error) {
 	if t.cfg.CheckOnly {
-		return 0, fmt.Errorf("sink: changelog topic %s has %d partitions, its source topic %d: add partitions to the changelog", topic, have, want)
+		return 0, settingf("changelog topic %s has %d partitions, its source topic %d: add partitions to the changelog", topic, have, want)
 	}
 	resps, err := t.adm.UpdatePartitions(ctx, int(want), topic)
 	if err == nil {
@@ -184,11 +201,11 @@ func (t *Topics) check(ctx context.Context, topic, policy string) error {
 		switch v := c.MaybeValue(); c.Key {
 		case "cleanup.policy":
 			if !samePolicy(v, policy) {
-				return fmt.Errorf("sink: topic %s has cleanup.policy=%s and needs %s: rows that must stay would expire, or rows that must go would stay. Alter the topic or choose another name", topic, v, policy)
+				return settingf("topic %s has cleanup.policy=%s and needs %s: rows that must stay would expire, or rows that must go would stay. Alter the topic or choose another name", topic, v, policy)
 			}
 		case "max.message.bytes":
 			if n, err := strconv.Atoi(v); err == nil && n < MaxMessageBytes {
-				return fmt.Errorf("sink: topic %s has max.message.bytes=%d and needs at least %d: alter the topic", topic, n, MaxMessageBytes)
+				return settingf("topic %s has max.message.bytes=%d and needs at least %d: alter the topic", topic, n, MaxMessageBytes)
 			}
 		}
 	}

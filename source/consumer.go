@@ -27,6 +27,7 @@ type Config struct {
 	Instance       string // static membership: the same partitions after a restart
 	Streams        []Stream
 	SessionTimeout time.Duration // default 45 s
+	MetadataMaxAge time.Duration // how soon new topics and partitions are seen; default 15 s
 	LeaveOnClose   bool          // leave the group when closed, although the membership is static
 
 	// The three are called within a rebalance, so they may only mark and queue.
@@ -71,6 +72,9 @@ func New(cfg Config) (*Consumer, error) {
 	if cfg.SessionTimeout <= 0 {
 		cfg.SessionTimeout = 45 * time.Second
 	}
+	if cfg.MetadataMaxAge <= 0 {
+		cfg.MetadataMaxAge = 15 * time.Second
+	}
 	c := &Consumer{cfg: cfg, topics: topics}
 	opts, err := cfg.Conn.Options()
 	if err != nil {
@@ -87,11 +91,11 @@ func New(cfg Config) (*Consumer, error) {
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.DisableAutoCommit(),
 		kgo.SessionTimeout(cfg.SessionTimeout),
-		kgo.HeartbeatInterval(cfg.heartbeat()),
+		kgo.HeartbeatInterval(HeartbeatOf(cfg.SessionTimeout)),
 		// A resumed partition waits for the fetch that is parked at the broker.
 		kgo.FetchMaxWait(500*time.Millisecond),
 		kgo.MetadataMinAge(250*time.Millisecond),
-		kgo.MetadataMaxAge(15*time.Second), // how soon new topics and partitions are seen
+		kgo.MetadataMaxAge(cfg.MetadataMaxAge),
 		kgo.FetchMaxBytes(16<<20),
 		kgo.FetchMaxPartitionBytes(1<<20),
 		kgo.MaxConcurrentFetches(4),
@@ -114,13 +118,14 @@ func New(cfg Config) (*Consumer, error) {
 	return c, nil
 }
 
-func (cfg *Config) heartbeat() time.Duration {
-	return max(min(cfg.SessionTimeout/6, 3*time.Second), 50*time.Millisecond)
+// HeartbeatOf is the heartbeat interval that goes with a session timeout (0: the
+// default): after it, at the latest, the group has told a member that it is none.
+func HeartbeatOf(session time.Duration) time.Duration {
+	if session <= 0 {
+		return 3 * time.Second
+	}
+	return max(min(session/6, 3*time.Second), 50*time.Millisecond)
 }
-
-// Heartbeat is the interval in which the group's answer to a lost membership is
-// seen at the latest.
-func (c *Consumer) Heartbeat() time.Duration { return c.cfg.heartbeat() }
 
 // Member is the member id and generation the client has now.
 func (c *Consumer) Member() (string, int32) { return c.cl.GroupMetadata() }

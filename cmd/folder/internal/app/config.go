@@ -26,6 +26,7 @@ type Config struct {
 
 	SessionTimeout     time.Duration // of the group membership; default 45 s
 	TransactionTimeout time.Duration // default 10 s
+	MetadataMaxAge     time.Duration // how soon new topics and partitions are seen; default 15 s
 	LeaveOnStop        bool          // leave the group when stopped, so that others take over at once
 
 	DataDir    string // of the index; one process at a time
@@ -52,3 +53,5 @@ type Stream struct {
 	OnlyTopics bool
 	Fold       fold.Config
 }
+
+func (c *Config) heartbeat() time.Duration { return source.HeartbeatOf(c.SessionTimeout) }

@@ -1,0 +1,255 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sessionfold/index/row"
+	"sessionfold/wire"
+)
+
+// buffer holds what was polled of a source and is not folded yet.
+type buffer struct {
+	raw   []wire.Raw
+	bytes int
+}
+
+// sealed is a set of steps on its way to a commit.
+type sealed struct {
+	lives []*owned
+	steps []Step
+	count []int // records per step
+	bytes int
+}
+
+// result is what became of a commit.
+type result struct {
+	*sealed
+	next       []int64
+	fail       *Failure
+	took, disk time.Duration
+	err        error // the store's, after Kafka committed
+	fatal      error
+}
+
+// fold turns everything buffered into steps, each source by itself.
+func (w *Worker) fold() {
+	begin := time.Now()
+	type job struct {
+		o     *owned
+		batch *row.Batch
+		err   error
+	}
+	var jobs []*job
+	for _, o := range w.living() {
+		if o.part != nil && o.trouble == nil && (len(o.buffer.raw) > 0 || o.part.Frontier().Skipped > 0) {
+			jobs = append(jobs, &job{o: o})
+		}
+	}
+	var g errgroup.Group
+	g.SetLimit(w.cfg.Parallel)
+	for _, j := range jobs {
+		g.Go(func() error {
+			j.batch, j.err = j.o.part.Fold(j.o.buffer.raw)
+			return nil
+		})
+	}
+	_ = g.Wait() // each job keeps its own error
+	s := &sealed{}
+	for _, j := range jobs {
+		o := j.o
+		if j.err != nil {
+			o.trouble = j.err
+		} else {
+			s.lives = append(s.lives, o)
+			s.steps = append(s.steps, Step{Batch: j.batch, TopicUUID: o.uuid})
+			s.count = append(s.count, len(o.buffer.raw))
+			s.bytes += o.buffer.bytes
+		}
+		w.drop(o)
+	}
+	if len(s.steps) > 0 {
+		w.ready = s
+	}
+	w.count(func(st *Stats) { st.FoldSeconds += time.Since(begin).Seconds() })
+}
+
+// tally counts what is buffered; sources that were given up took theirs along.
+func (w *Worker) tally() {
+	w.buffered, w.bufferedBytes = 0, 0
+	for _, o := range w.living() {
+		w.buffered += len(o.buffer.raw)
+		w.bufferedBytes += o.buffer.bytes
+	}
+}
+
+// drop empties a source's buffer.
+func (w *Worker) drop(o *owned) {
+	w.buffered -= len(o.buffer.raw)
+	w.bufferedBytes -= o.buffer.bytes
+	clear(o.buffer.raw) // the bytes behind it can go
+	o.buffer.raw, o.buffer.bytes = o.buffer.raw[:0], 0
+}
+
+// launch commits the steps that are ready, without those of sources that were
+// given up since. The loop calls it with no commit in flight.
+func (w *Worker) launch(ctx context.Context) {
+	s := w.ready
+	w.ready = nil
+	keep := 0
+	for i, o := range s.lives {
+		if w.isDead(o) || o.trouble != nil {
+			continue
+		}
+		s.steps[i].Expect, s.steps[i].Marker = o.expect, o.marker
+		s.lives[keep], s.steps[keep], s.count[keep] = o, s.steps[i], s.count[i]
+		keep++
+	}
+	if keep == 0 {
+		return
+	}
+	s.lives, s.steps, s.count = s.lives[:keep], s.steps[:keep], s.count[:keep]
+	w.flight = s
+	go func() {
+		w.results <- w.commit(ctx, s)
+		w.wake()
+	}()
+}
+
+// commit ends a transaction and brings the store to it.
+func (w *Worker) commit(ctx context.Context, s *sealed) *result {
+	r := &result{sealed: s}
+	begin := time.Now()
+	next, err := w.env.Commit(ctx, &Txn{Steps: s.steps, Own: func() (string, int32, func(), error) { return w.owns(s.lives) }})
+	r.took = time.Since(begin)
+	if err != nil {
+		if !errors.As(err, &r.fail) {
+			r.fail = &Failure{Err: err, Where: "other"}
+		}
+		if r.fail.Renew && !r.fail.Exit {
+			r.fatal = w.renew(ctx, r.fail.Fenced)
+		}
+		return r
+	}
+	r.next = next
+	applied := make([]Applied, len(s.steps))
+	for i := range s.steps {
+		applied[i] = Applied{Batch: s.steps[i].Batch, ChangelogNext: next[i]}
+	}
+	begin = time.Now()
+	w.apply.Lock()
+	defer w.apply.Unlock()
+	if err := w.life.Err(); err != nil { // abandoned: the store may be closed
+		r.err = fmt.Errorf("worker: committed, but not stored: the worker has stopped")
+	} else if err := w.env.Apply(applied); err != nil {
+		r.err = fmt.Errorf("worker: committed, but not stored: %w", err)
+	}
+	r.disk = time.Since(begin)
+	return r
+}
+
+// finish takes a commit's outcome in.
+func (w *Worker) finish(r *result) error {
+	w.flight = nil
+	switch {
+	case r.fail != nil:
+		return w.failed(r)
+	case r.err != nil:
+		w.count(func(s *Stats) { s.CommitFailures["store"]++ })
+		w.log.Error("a commit could not be stored; its sources are restored from their changelogs", "err", r.err)
+		for _, o := range r.lives {
+			o.tries++
+			w.again(o, r.err, max(backoff(o.tries), time.Second))
+		}
+		return nil
+	}
+	records := 0
+	for i, o := range r.lives {
+		records += r.count[i]
+		o.tries = 0
+		o.expect, o.marker = r.next[i], true
+		o.part.Applied()
+	}
+	w.mu.Lock()
+	for i, o := range r.lives {
+		o.status.Next, o.status.Tries = r.steps[i].Batch.Frontier.Next, 0
+	}
+	w.stats.Records += uint64(records)
+	w.stats.Bytes += uint64(r.bytes)
+	w.stats.Commits++
+	w.stats.CommitSeconds += r.took.Seconds()
+	w.stats.ApplySeconds += r.disk.Seconds()
+	w.stats.LastCommit = time.Now()
+	w.mu.Unlock()
+	return nil
+}
+
+// failed restores the sources of a commit that is not known to have happened.
+func (w *Worker) failed(r *result) error {
+	f := r.fail
+	w.count(func(s *Stats) { s.CommitFailures[f.Where]++ })
+	if f.Exit {
+		return f.Err
+	}
+	if r.fatal != nil {
+		return r.fatal
+	}
+	w.log.Warn("a commit failed; its sources are restored", "where", f.Where, "sources", len(r.lives), "err", f.Err)
+	hold := make(map[int]bool, len(f.Hold))
+	for _, i := range f.Hold {
+		hold[i] = true
+	}
+	for i, o := range r.lives {
+		o.tries++
+		pause := backoff(o.tries)
+		if f.Wait {
+			pause = max(pause, w.env.Heartbeat)
+		}
+		var shown error
+		if hold[i] {
+			pause = max(pause, time.Second)
+			shown = f.Err
+		} else if o.tries > 2 {
+			shown = f.Err
+		}
+		w.again(o, shown, pause)
+	}
+	return nil
+}
+
+// ErrFenced says that other producers of the same name keep taking over.
+var ErrFenced = errors.New("worker: fenced again and again: another process has the same group and instance, or transactions time out all the time")
+
+// renew makes a new producer; it tries until it has one.
+func (w *Worker) renew(ctx context.Context, fenced bool) error {
+	if fenced {
+		now := time.Now()
+		w.fences = append(w.fences, now)
+		for len(w.fences) > 0 && now.Sub(w.fences[0]) > time.Minute {
+			w.fences = w.fences[1:]
+		}
+		if len(w.fences) > 3 {
+			return ErrFenced
+		}
+	}
+	for tries := 1; ; tries++ {
+		err := w.env.Renew(ctx)
+		if err == nil {
+			w.count(func(s *Stats) { s.ProducerRuns++ })
+			return nil
+		}
+		if ctx.Err() != nil {
+			return nil // the next commit fails and says so; there is none when we stop
+		}
+		pause := max(backoff(tries), 100*time.Millisecond)
+		w.log.Warn("no producer; trying again", "pause", pause, "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}

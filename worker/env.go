@@ -1,0 +1,94 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"sessionfold/fold"
+	"sessionfold/index/row"
+	"sessionfold/wire"
+)
+
+// Env is the world of a worker. A function that blocks ends when its context
+// does, but for Commit, which finishes what it began.
+type Env struct {
+	// The consumer.
+	Poll       func(ctx context.Context, max int) (fetched []wire.Fetched, notes []error, err error)
+	Member     func() (id string, generation int32)
+	Pause      func(wire.TopicPartition)
+	Resume     func(wire.TopicPartition)
+	Seek       func(tp wire.TopicPartition, offset uint64) // the loop only
+	Rediscover func(topic string)                          // a topic was created anew
+	Heartbeat  time.Duration                               // after which the group has told us of a loss
+
+	// Reading by position.
+	Identify func(context.Context, wire.TopicPartition) (wire.Identity, error)
+	// Prepare makes sure that there is a changelog for the source.
+	Prepare func(context.Context, wire.Identity) error
+	// ReadChangelog hands out the source's changelog from a position to the high
+	// watermark of the time of the call; it gives the position reached.
+	ReadChangelog func(ctx context.Context, tp wire.TopicPartition, from int64, put func(key, value []byte) error) (int64, error)
+
+	// The producer.
+	Renew  func(context.Context) error
+	Commit func(context.Context, *Txn) (changelogNext []int64, err error) // the error is a *Failure
+
+	// The store.
+	Meta       func(*wire.Source) (Meta, bool, error)
+	NewRestore func(*wire.Source) Restore
+	Load       func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error)
+	Apply      func([]Applied) error
+
+	NewDecoder func(wire.Dialect) wire.Decoder
+	Fold       func(stream string) *fold.Config
+}
+
+// Meta is what the store knows of a source.
+type Meta struct {
+	Frontier      fold.Frontier
+	ChangelogNext int64 // changelog offset that the stored state stands on
+}
+
+// Restore takes the records of a changelog into the store.
+type Restore interface {
+	Put(key, value []byte) error
+	// Commit makes what was put visible, with the position reached.
+	Commit(changelogNext int64) error
+}
+
+// Applied is a step that Kafka has committed.
+type Applied struct {
+	Batch         *row.Batch
+	ChangelogNext int64
+}
+
+// Step is one source's part of a transaction.
+type Step struct {
+	Batch     *row.Batch
+	TopicUUID [16]byte
+	Expect    int64 // changelog offset that the source's state stands on
+	Marker    bool  // a marker of our own may lie there
+}
+
+// Txn is one commit, with at least one step and each source once.
+type Txn struct {
+	Steps []Step
+	// Own says who we are in the group and holds the ownership of all the steps'
+	// sources until release, or says why they are not ours any more.
+	Own func() (member string, generation int32, release func(), err error)
+}
+
+// Failure is a commit that did not happen, or of which nobody knows. The steps'
+// sources are restored in any case.
+type Failure struct {
+	Err    error
+	Where  string // a word for metrics
+	Wait   bool   // for a callback or a heartbeat, then restore
+	Renew  bool   // the producer is of no more use
+	Fenced bool   // by a newer producer of the same name, or by the transaction's timeout
+	Exit   bool   // another process has taken over for good
+	Hold   []int  // steps whose error would come back at once
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }

@@ -1,0 +1,141 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"sessionfold/fold"
+	"sessionfold/wire"
+)
+
+// restored is what a restore found.
+type restored struct {
+	o       *owned
+	id      wire.Identity
+	part    *Part
+	expect  int64
+	records uint64
+	took    time.Duration
+	err     error
+}
+
+// ErrSourceShrunk says that the source ends before what was folded of it.
+var ErrSourceShrunk = errors.New("worker: the source ends before what was folded of it: records were lost by the brokers, or the topic was created anew on brokers that do not tell topics apart")
+
+// restore brings the store to where the source's changelog is, and makes the
+// part that goes on from there. It runs beside the loop.
+func (w *Worker) restore(o *owned) {
+	begin := time.Now()
+	r := &restored{o: o}
+	r.err = w.restoreInto(r)
+	r.took = time.Since(begin)
+	w.restored <- r
+	w.wake()
+}
+
+func (w *Worker) restoreInto(r *restored) error {
+	ctx, tp := r.o.ctx, r.o.tp
+	var err error
+	if r.id, err = w.env.Identify(ctx, tp); err != nil {
+		return err
+	}
+	src := r.id.Source
+	if err := w.env.Prepare(ctx, r.id); err != nil {
+		return err
+	}
+	m, _, err := w.env.Meta(src)
+	if err != nil {
+		return fmt.Errorf("worker: restore %s: %w", tp, err)
+	}
+	into := w.env.NewRestore(src)
+	r.expect, err = w.env.ReadChangelog(ctx, tp, m.ChangelogNext, func(key, value []byte) error {
+		r.records++
+		return into.Put(key, value)
+	})
+	if err != nil {
+		return err
+	}
+	// Everything that was read, and the position reached: never one without the
+	// other.
+	if err := into.Commit(r.expect); err != nil {
+		return fmt.Errorf("worker: restore %s: %w", tp, err)
+	}
+	if m, _, err = w.env.Meta(src); err != nil {
+		return fmt.Errorf("worker: restore %s: %w", tp, err)
+	}
+	if m.Frontier.Next > r.id.High {
+		return fmt.Errorf("%w (%s ends at %d, folded to %d)", ErrSourceShrunk, tp, r.id.High, m.Frontier.Next)
+	}
+	r.part = NewPart(PartConfig{
+		Source: src, Fold: w.env.Fold(src.Stream), Decoder: w.env.NewDecoder(src.Dialect),
+		Load: w.env.Load, CacheSessions: w.cfg.CacheSessions,
+	}, m.Frontier)
+	// What the brokers have dropped before it was folded is a gap, and the fold
+	// goes on at the log start. A position below it would be refused for ever.
+	r.part.Expire(r.id.LogStart, fold.GapExpiredBeforeFold)
+	return nil
+}
+
+// startRestores starts what is queued and due. The loop calls it with no commit
+// in flight.
+func (w *Worker) startRestores(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keep := w.queue[:0]
+	for _, o := range w.queue {
+		switch {
+		case o.dead:
+		case w.restoring[o.tp] || o.startAt.After(now):
+			keep = append(keep, o)
+		default:
+			w.restoring[o.tp] = true
+			w.restores.Add(1)
+			go func() {
+				defer w.restores.Done()
+				w.restore(o)
+			}()
+		}
+	}
+	clear(w.queue[len(keep):])
+	w.queue = keep
+}
+
+// takeRestored makes a restored source active, or tries again later.
+func (w *Worker) takeRestored(r *restored) {
+	o := r.o
+	delete(w.restoring, o.tp)
+	w.count(func(s *Stats) {
+		s.RestoreSeconds += r.took.Seconds()
+		s.RestoredRecords += r.records
+		if r.err == nil {
+			s.Restores++
+		} else if !o.dead {
+			s.RestoreFailures++
+		}
+	})
+	if w.isDead(o) {
+		return
+	}
+	if r.err != nil {
+		o.tries++
+		pause := max(backoff(o.tries), 100*time.Millisecond)
+		w.log.Warn("source cannot be restored; it is tried again", "source", o.tp.String(), "tries", o.tries, "pause", pause, "err", r.err)
+		w.again(o, r.err, pause)
+		return
+	}
+	next := r.part.Frontier().Next
+	if skipped := r.part.Frontier().Skipped; skipped > 0 {
+		w.log.Warn("offsets were gone before they could be folded; the fold goes on at the log start", "source", o.tp.String(), "log_start", next, "offsets", skipped)
+		w.count(func(s *Stats) { s.Gaps++ })
+	}
+	o.part, o.uuid, o.expect, o.marker = r.part, r.id.TopicUUID, r.expect, false
+	w.set(o, func(s *SourceStatus) {
+		s.Source, s.State, s.Since, s.Err = r.id.Source, Active, time.Now(), ""
+		s.Next, s.High, s.LogStart = next-r.part.Frontier().Skipped, r.id.High, r.id.LogStart
+	})
+	w.log.Info("source is active", "source", o.tp.String(), "next", next, "changelog_records", r.records, "took", r.took.Round(time.Millisecond))
+	// Always, equal or not: the store's offset is the truth, whatever the group says.
+	w.env.Seek(o.tp, next)
+	w.env.Resume(o.tp)
+}
