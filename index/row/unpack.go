@@ -188,3 +188,10 @@ func (r *reader) usage() *wire.Usage {
 	}
 	return u
 }
+
+// PackTime gives the time of a pack's first row without reading the rows.
+func PackTime(value []byte) (uint64, bool) {
+	r := newReader("pack", value)
+	t := r.uint()
+	return t, r.err == nil
+}

@@ -1,0 +1,135 @@
+package index
+
+import (
+	"errors"
+
+	"sessionfold/fold"
+	"sessionfold/index/row"
+	"sessionfold/wire"
+)
+
+// Event is one timeline row with the source that holds its record.
+type Event struct {
+	row.Event
+	Source *wire.Source
+}
+
+// Address is the row's place in the session's timeline.
+func (e *Event) Address() wire.Address { return e.Source.Address(e.Time, e.Offset) }
+
+// Bounds says per source up to which offset, exclusive, a timeline is read; a
+// source that is absent is not read. It pins a frontier over several pages.
+type Bounds map[wire.SourceKey]uint64
+
+// Timeline goes through a session's rows over all its sources, by ascending
+// address. It holds one pack per source in memory.
+type Timeline struct {
+	lanes []*lane // one per source that still has rows
+	event Event
+	err   error
+}
+
+// Timeline begins behind an address, nil for the beginning. With bounds it
+// stops there; nil reads up to the reader's state. sources are those of
+// Session. Close it before its reader.
+func (r *Reader) Timeline(id wire.ID, sources []fold.Keyed, after *wire.Address, bounds Bounds) (*Timeline, error) {
+	t := &Timeline{}
+	for i := range sources {
+		src := sources[i].Source
+		bound := sources[i].Next
+		if bounds != nil {
+			bound = min(bound, bounds[src.Key()])
+		}
+		l, err := r.lane(id, &sources[i], after, bound)
+		if err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+		t.lanes = append(t.lanes, l)
+	}
+	for i := 0; i < len(t.lanes); {
+		i += t.pull(i)
+	}
+	return t, t.orClose()
+}
+
+func (t *Timeline) orClose() error {
+	if t.err == nil {
+		return nil
+	}
+	return errors.Join(t.err, t.Close())
+}
+
+// pull reads the next row of a lane and gives 1, or drops the lane at its end
+// and gives 0.
+func (t *Timeline) pull(i int) int {
+	l := t.lanes[i]
+	if l.next() {
+		return 1
+	}
+	t.err = errors.Join(t.err, l.err, l.close())
+	t.lanes = append(t.lanes[:i], t.lanes[i+1:]...)
+	return 0
+}
+
+// Next goes to the next row; false at the end or on an error, see Err.
+func (t *Timeline) Next() bool {
+	if t.err != nil || len(t.lanes) == 0 {
+		return false
+	}
+	first := 0
+	for i := range t.lanes[1:] {
+		if t.lanes[i+1].event.Address().Compare(t.lanes[first].event.Address()) < 0 {
+			first = i + 1
+		}
+	}
+	t.event = t.lanes[first].event
+	t.pull(first)
+	return t.err == nil
+}
+
+// Event is the row the timeline stands on.
+func (t *Timeline) Event() *Event { return &t.event }
+
+// Err says why Next ended early.
+func (t *Timeline) Err() error { return t.err }
+
+// Close ends the reading.
+func (t *Timeline) Close() error {
+	var err error
+	for _, l := range t.lanes {
+		err = errors.Join(err, l.close())
+	}
+	t.lanes = nil
+	return err
+}
+
+// Page is a part of a session's timeline.
+type Page struct {
+	Items    []Event
+	More     bool   // rows follow the last item
+	Frontier Bounds // what a later page passes to pin this one's frontier
+}
+
+// Events reads one page: at most limit rows behind an address, nil for the
+// beginning.
+func (r *Reader) Events(id wire.ID, sources []fold.Keyed, after *wire.Address, bounds Bounds, limit int) (Page, error) {
+	p := Page{Frontier: bounds}
+	if bounds == nil {
+		p.Frontier = make(Bounds, len(sources))
+		for i := range sources {
+			p.Frontier[sources[i].Source.Key()] = sources[i].Next
+		}
+	}
+	t, err := r.Timeline(id, sources, after, p.Frontier)
+	if err != nil {
+		return Page{}, err
+	}
+	for t.Next() {
+		if len(p.Items) == limit {
+			p.More = true
+			break
+		}
+		p.Items = append(p.Items, *t.Event())
+	}
+	return p, errors.Join(t.Err(), t.Close())
+}
