@@ -14,8 +14,10 @@ const maxText = 256
 func (p *Partial) addAgent(id []byte) string {
 	// A member of the list is clean text, so bytes that equal one need no
 	// cleaning: the common case allocates nothing.
-	if at, known := p.findAgent(id); known {
-		return p.Agents[at]
+	for _, name := range p.Agents { // short enough to look through
+		if name == string(id) {
+			return name
+		}
 	}
 	name, _ := wire.Clean(id, maxText)
 	at, known := slices.BinarySearch(p.Agents, name)
@@ -30,18 +32,4 @@ func (p *Partial) addAgent(id []byte) string {
 		p.Agents = append(list, p.Agents[at:]...)
 	}
 	return name
-}
-
-// findAgent looks bytes up without making a string of them.
-func (p *Partial) findAgent(id []byte) (int, bool) {
-	lo, hi := 0, len(p.Agents)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if p.Agents[mid] < string(id) {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo, lo < len(p.Agents) && p.Agents[lo] == string(id)
 }

@@ -23,7 +23,7 @@ func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*
 	if len(recs) == 0 && front.Skipped == 0 {
 		return nil
 	}
-	hint := runs(recs)
+	hint := len(recs)/10 + 1 // sessions; ten records of each in a batch is common
 	b := batch{
 		src: src, cap: cfg.timelineCap(), old: partials, to: front,
 		index: make(map[wire.ID]int32, hint), seen: make([]touched, 0, hint), place: make([]place, len(recs)),
@@ -43,18 +43,6 @@ func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*
 		panic(err)
 	}
 	return s
-}
-
-// runs guesses how many sessions a batch names: runs of one session are common,
-// and a batch in which every record changes the session still has ten of each.
-func runs(recs []wire.Record) int {
-	n := 1
-	for i := 1; i < len(recs) && n <= len(recs)/10; i++ {
-		if recs[i].Session != recs[i-1].Session {
-			n++
-		}
-	}
-	return n
 }
 
 // batch is the state of one Apply.
