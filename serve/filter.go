@@ -1,0 +1,139 @@
+package serve
+
+import (
+	"strings"
+	"unicode"
+
+	"sessionfold/fold"
+	"sessionfold/wire"
+)
+
+// filter says which sessions of a stream a list shows.
+type filter struct {
+	status      wire.Status // StatusNone: any
+	agent       *string
+	text        *string // folded
+	root        *wire.ID
+	labelPrefix *string
+}
+
+// filterOf checks the words of a request.
+func filterOf(q *wire.SessionList) (filter, error) {
+	f := filter{agent: q.Agent, root: q.Root, labelPrefix: q.LabelPrefix}
+	if q.Status != nil {
+		s, ok := wire.ParseStatus(*q.Status)
+		if !ok {
+			return f, word("status", *q.Status, "submitted", "active", "paused", "completed", "failed", "canceled")
+		}
+		f.status = s
+	}
+	if q.Agent != nil && (*q.Agent == "" || len(*q.Agent) > maxFilterBytes) {
+		return f, invalid("agent: an agent id has 1 to %d bytes", maxFilterBytes)
+	}
+	if q.Text != nil && len(*q.Text) > maxFilterBytes {
+		return f, invalid("text: %d bytes, at most %d", len(*q.Text), maxFilterBytes)
+	}
+	if q.LabelPrefix != nil && len(*q.LabelPrefix) > maxFilterBytes {
+		return f, invalid("label_prefix: %d bytes, at most %d", len(*q.LabelPrefix), maxFilterBytes)
+	}
+	if q.Text != nil {
+		t := foldCase(*q.Text)
+		f.text = &t
+	}
+	return f, nil
+}
+
+// maxFilterBytes is the length of the longest text that can match.
+const maxFilterBytes = 256
+
+// any says that every session passes.
+func (f *filter) any() bool {
+	return f.status == wire.StatusNone && f.agent == nil && f.text == nil && f.root == nil && f.labelPrefix == nil
+}
+
+// parts are the filter as a cursor is bound to it.
+func (f *filter) parts() []string {
+	out := []string{f.status.String()}
+	for _, v := range []*string{f.agent, f.text, f.labelPrefix} {
+		out = append(out, optional(v))
+	}
+	if f.root == nil {
+		return append(out, "")
+	}
+	return append(out, f.root.String())
+}
+
+// optional tells an absent text from an empty one.
+func optional(v *string) string {
+	if v == nil {
+		return ""
+	}
+	return "=" + *v
+}
+
+// match looks at the merge, not at the view: it costs no allocation per session
+// that does not pass.
+func (f *filter) match(s *fold.Session) bool {
+	if f.status != wire.StatusNone && s.Status != f.status {
+		return false
+	}
+	if f.agent != nil && !hasAgent(s, *f.agent) {
+		return false
+	}
+	if f.root != nil && !inTree(s, *f.root) {
+		return false
+	}
+	if f.labelPrefix == nil && f.text == nil {
+		return true
+	}
+	label, has := labelOf(s)
+	if f.labelPrefix != nil && !(has && strings.HasPrefix(label, *f.labelPrefix)) {
+		return false
+	}
+	return f.text == nil || has && strings.Contains(foldCase(label), *f.text) || strings.Contains(foldCase(s.ID.String()), *f.text)
+}
+
+// labelOf is the label as the view shows it: an implicit session's is its id.
+func labelOf(s *fold.Session) (string, bool) {
+	if s.Start == nil {
+		return s.ID.String(), true
+	}
+	return s.Start.Label, s.Start.HasLabel
+}
+
+// hasAgent: the session's owner or one of the agents that wrote.
+func hasAgent(s *fold.Session, agent string) bool {
+	if s.Start != nil && s.Start.Agent == agent {
+		return true
+	}
+	for _, a := range s.Agents {
+		if a == agent {
+			return true
+		}
+	}
+	return false
+}
+
+// inTree: the root itself, those that name it as root, and its children that
+// name no root.
+func inTree(s *fold.Session, root wire.ID) bool {
+	switch {
+	case s.ID == root:
+		return true
+	case s.Root != nil:
+		return *s.Root == root
+	}
+	return s.Parent != nil && *s.Parent == root
+}
+
+// foldCase maps every rune to the least of those that differ from it in case
+// only, so that texts that are equal but for case become equal.
+func foldCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, s)
+}

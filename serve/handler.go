@@ -1,0 +1,167 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"sessionfold/wire"
+)
+
+type handler struct {
+	opt Options
+}
+
+// New gives the handler of the reads.
+func New(o Options) (http.Handler, error) {
+	if o.Snapshot == nil || o.Now == nil {
+		return nil, errors.New("serve: Options.Snapshot and Options.Now are required")
+	}
+	seen := map[string]bool{}
+	for _, s := range o.Streams {
+		if s.Name == "" || seen[s.Name] {
+			return nil, fmt.Errorf("serve: stream %q: names are not empty and differ", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	o.fill()
+	h := &handler{opt: o}
+	mux := http.NewServeMux()
+	h.routes(mux)
+	return h.guard(mux), nil
+}
+
+// routes registers the reads of spec reads.md, section 1. `changes` and `live`
+// are more specific than an id, so the mux matches them first.
+func (h *handler) routes(mux *http.ServeMux) {
+	p := h.opt.Prefix
+	session := p + "/sessions/{stream}/{id}"
+	h.method(mux, http.MethodGet, p+"/capabilities", h.httpCapabilities)
+	h.method(mux, http.MethodGet, p+"/sessions/{stream}", h.httpList)
+	h.method(mux, http.MethodGet, p+"/sessions/{stream}/changes", h.httpChanges)
+	h.method(mux, http.MethodGet, p+"/sessions/{stream}/live", h.httpUnsupported)
+	h.method(mux, http.MethodGet, session, h.httpGet)
+	h.method(mux, http.MethodGet, session+"/events", h.httpEvents)
+	h.method(mux, http.MethodGet, session+"/sources", h.httpSources)
+	for _, later := range []string{"/state", "/links", "/audit"} {
+		h.method(mux, http.MethodGet, session+later, h.httpUnsupported)
+	}
+	h.method(mux, http.MethodPost, p+"/op/{code}", h.httpOp)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		h.fail(w, r, wire.Errorf(wire.ErrNotFound, "no such route; the reads are below %s", p))
+	})
+}
+
+// method registers a route; another method gets an error body too.
+func (h *handler) method(mux *http.ServeMux, method, path string, f http.HandlerFunc) {
+	mux.HandleFunc(method+" "+path, f)
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", method)
+		h.fail(w, r, &failure{http.StatusMethodNotAllowed, "invalid_argument", nil,
+			wire.Errorf(wire.ErrInvalid, "method %s: this route takes %s", r.Method, method)})
+	})
+}
+
+func (h *handler) httpList(w http.ResponseWriter, r *http.Request) {
+	p := newParams(r.URL.RawQuery, "status", "agent", "text", "root", "label_prefix", "cursor", "limit", "total")
+	q := &wire.SessionList{
+		Stream: r.PathValue("stream"), Status: p.text("status"), Agent: p.text("agent"), Text: p.text("text"),
+		Root: p.id("root"), LabelPrefix: p.text("label_prefix"), Cursor: p.text("cursor"),
+		Limit: p.limit("limit"), WantTotal: p.flag("total"),
+	}
+	h.serve(w, r, q.Stream, p, q)
+}
+
+func (h *handler) httpGet(w http.ResponseWriter, r *http.Request) {
+	p := newParams(r.URL.RawQuery)
+	q := &wire.SessionGet{Stream: r.PathValue("stream"), ID: p.pathID(r)}
+	h.serve(w, r, q.Stream, p, q)
+}
+
+func (h *handler) httpEvents(w http.ResponseWriter, r *http.Request) {
+	p := newParams(r.URL.RawQuery, "cursor", "limit", "fixed_frontier")
+	q := &wire.SessionEvents{
+		Stream: r.PathValue("stream"), ID: p.pathID(r),
+		Cursor: p.text("cursor"), Limit: p.limit("limit"), FixedFrontier: p.flag("fixed_frontier"),
+	}
+	h.serve(w, r, q.Stream, p, q)
+}
+
+func (h *handler) httpSources(w http.ResponseWriter, r *http.Request) {
+	p := newParams(r.URL.RawQuery, "lane_only")
+	q := &wire.SessionSourcesRequest{Stream: r.PathValue("stream"), ID: p.pathID(r), LaneOnly: p.flag("lane_only")}
+	h.serve(w, r, q.Stream, p, q)
+}
+
+func (h *handler) httpChanges(w http.ResponseWriter, r *http.Request) {
+	p := newParams(r.URL.RawQuery, "after", "limit")
+	q := &wire.SessionChangesRequest{Stream: r.PathValue("stream"), After: p.number("after"), Limit: p.limit("limit")}
+	h.serve(w, r, q.Stream, p, q)
+}
+
+func (h *handler) httpUnsupported(w http.ResponseWriter, r *http.Request) {
+	if _, err := h.grant(r, r.PathValue("stream")); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.fail(w, r, wire.Errorf(wire.ErrUnsupported, "this version does not serve the route; capabilities lists what it serves"))
+}
+
+// serve authorises, checks the parameters, and answers a read. Who may not read
+// the stream learns nothing else.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, stream string, p *params, q any) {
+	s, err := h.grant(r, stream)
+	if err == nil {
+		err = p.err
+	}
+	var v any
+	if err == nil {
+		v, err = h.read(r.Context(), s, q)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.reply(w, r, v)
+}
+
+// read answers a request of either binding.
+func (h *handler) read(ctx context.Context, s Stream, q any) (any, error) {
+	switch q := q.(type) {
+	case *wire.SessionChangesRequest:
+		return h.changes(ctx, s, q)
+	case *wire.SessionState, *wire.SessionLinks:
+		return nil, wire.Errorf(wire.ErrUnsupported, "this version does not serve this read; capabilities lists what it serves")
+	}
+	if h.opt.Coverage != nil {
+		if err := h.opt.Coverage(s.Name); err != nil {
+			return nil, wire.Errorf(wire.ErrUnavailable, "stream %q is not whole on this worker: %v", s.Name, err)
+		}
+	}
+	v, err := h.open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	out, err := v.read(q)
+	if closeErr := v.snap.Close(); err == nil && closeErr != nil {
+		return nil, closeErr
+	}
+	return out, err
+}
+
+func (h *handler) changes(ctx context.Context, s Stream, q *wire.SessionChangesRequest) (any, error) {
+	if h.opt.Changes == nil {
+		return nil, wire.Errorf(wire.ErrUnsupported, "changes: this worker writes no changes topic")
+	}
+	limit, err := limitOf(q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.opt.Changes(ctx, s.Name, q.After, limit)
+	if err != nil {
+		h.opt.Logger.Error("change rows cannot be read", "stream", s.Name, "error", err.Error())
+		return nil, wire.Errorf(wire.ErrUnavailable, "changes: the output topic cannot be read right now; try again")
+	}
+	return &c, nil
+}

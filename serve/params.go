@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sessionfold/wire"
+)
+
+// params reads the query parameters of a route. Every parameter must be known
+// and given once; the first fault stays.
+type params struct {
+	q   url.Values
+	err error
+}
+
+func newParams(raw string, known ...string) *params {
+	q, err := url.ParseQuery(raw)
+	if err != nil {
+		return &params{err: invalid("the query string cannot be read: percent-encode names and values")}
+	}
+	names := make([]string, 0, len(q))
+	for name := range q {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			if len(known) == 0 {
+				return &params{err: invalid("parameter %q: this route takes none", name)}
+			}
+			return &params{err: invalid("parameter %q: this route takes %s", name, strings.Join(known, ", "))}
+		}
+		if len(q[name]) > 1 {
+			return &params{err: invalid("%s: given %d times, at most once", name, len(q[name]))}
+		}
+	}
+	return &params{q: q}
+}
+
+func (p *params) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = invalid(format, args...)
+	}
+}
+
+// text gives a parameter's value, nil when it is absent.
+func (p *params) text(name string) *string {
+	v, ok := p.q[name]
+	if p.err != nil || !ok {
+		return nil
+	}
+	return &v[0]
+}
+
+func (p *params) flag(name string) bool {
+	v := p.text(name)
+	if v == nil {
+		return false
+	}
+	switch *v {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	p.fail("%s: %q is no truth value, accepted are true and false", name, *v)
+	return false
+}
+
+// number gives a whole number below 2^64, 0 when it is absent.
+func (p *params) number(name string) uint64 {
+	v := p.text(name)
+	if v == nil {
+		return 0
+	}
+	n, err := strconv.ParseUint(*v, 10, 64)
+	if err != nil {
+		p.fail("%s: %q is no whole number from 0 to 2^64-1", name, *v)
+	}
+	return n
+}
+
+// limit gives the page size as the request says it; limitOf checks it.
+func (p *params) limit(name string) uint32 {
+	n := p.number(name)
+	if n > MaxLimit {
+		p.fail("%s: %d, accepted are 0 (the server's choice) to %d", name, n, MaxLimit)
+		return 0
+	}
+	return uint32(n)
+}
+
+func (p *params) id(name string) *wire.ID {
+	v := p.text(name)
+	if v == nil {
+		return nil
+	}
+	id, err := parseID(name, *v)
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	return &id
+}
+
+// pathID gives the id in the path.
+func (p *params) pathID(r *http.Request) wire.ID {
+	id, err := parseID("id", r.PathValue("id"))
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	return id
+}
+
+func parseID(name, s string) (wire.ID, error) {
+	id, err := wire.ParseID(s)
+	if err != nil {
+		return wire.ID{}, invalid("%s: an id is 26 characters of Crockford base32, the first at most 7", name)
+	}
+	return id, nil
+}
+
+// limitOf gives the page size of a request.
+func limitOf(n uint32) (int, error) {
+	switch {
+	case n == 0:
+		return DefaultLimit, nil
+	case n > MaxLimit:
+		return 0, invalid("limit: %d, accepted are 0 (the server's choice) to %d", n, MaxLimit)
+	}
+	return int(n), nil
+}
+
+// word checks a word against those that are accepted.
+func word(name, v string, accepted ...string) error {
+	if slices.Contains(accepted, v) {
+		return nil
+	}
+	return invalid("%s: %q, accepted are %s", name, v, strings.Join(accepted, ", "))
+}
