@@ -2,25 +2,19 @@ package agdxlog
 
 import "sessionfold/wire"
 
-// State is a state delta of one replacing operation.
+// StateDelta is a state delta of one adding operation.
 func (s *Session) StateDelta(base uint64, opID, path, value string) {
-	type op struct {
-		Op    string `cbor:"op"`
-		Path  string `cbor:"path"`
-		Value string `cbor:"value"`
-	}
-	s.Put(wire.RoleLane, s.event(wire.OpStateDelta, encode(map[string]any{
-		"base_revision": base, "op_id": opID, "patch": []op{{"add", path, value}},
-	})), CTCBOR)
+	d := stateDelta{Base: base, OpID: opID, Patch: []patchOp{{"add", path, value}}}
+	s.Put(wire.RoleLane, s.event(wire.OpStateDelta, encode(d)), CTCBOR)
 }
 
 // Retrieved is a context record that names what was recalled.
 func (s *Session) Retrieved(query string, ids ...string) {
-	items := make([][2]any, len(ids))
+	c := retrieved{Query: query}
 	for i, id := range ids {
-		items[i] = [2]any{id, 1 - float64(i)/16}
+		c.Items = append(c.Items, [2]any{id, 1 - float64(i)/16})
 	}
-	s.Put(wire.RoleLane, s.event(wire.OpContextRetrieved, encode(map[string]any{"query": query, "items": items})), CTCBOR)
+	s.Put(wire.RoleLane, s.event(wire.OpContextRetrieved, encode(c)), CTCBOR)
 }
 
 // Remember writes a memory item of the session.

@@ -13,7 +13,7 @@ type Start struct {
 	Label       string    `cbor:"label,omitempty"`
 	Namespace   string    `cbor:"namespace,omitempty"`
 	Agent       string    `cbor:"agent,omitempty"` // the session's own agent when empty
-	SDK         *SDK      `cbor:"sdk,omitempty"`
+	SDK         *SDK      `cbor:"sdk,omitempty"`   // go 1.0.0 when nil
 	Parent      *[16]byte `cbor:"parent,omitempty"`
 	Root        *[16]byte `cbor:"root,omitempty"`
 	IdleTimeout uint64    `cbor:"idle_timeout_micros,omitempty"`
@@ -80,6 +80,25 @@ type memoryFeedback struct {
 	Conversation *[16]byte `cbor:"conversation,omitempty"`
 }
 
+type stateDelta struct {
+	Base  uint64    `cbor:"base_revision"`
+	Patch []patchOp `cbor:"patch"`
+	OpID  string    `cbor:"op_id"`
+}
+
+type patchOp struct {
+	Op    string `cbor:"op"`
+	Path  string `cbor:"path"`
+	Value string `cbor:"value"`
+}
+
+type retrieved struct {
+	Query string   `cbor:"query"`
+	Items [][2]any `cbor:"items"` // id, score
+}
+
+// encoding keeps the order of struct fields. Maps of more than one key are not
+// used here: their order would be random.
 var encoding = func() cbor.EncMode {
 	m, err := cbor.EncOptions{}.EncMode()
 	if err != nil {

@@ -6,6 +6,9 @@ func (s *Session) start(t wire.TaskState, b Start) {
 	if b.Agent == "" {
 		b.Agent = s.Agent
 	}
+	if b.SDK == nil {
+		b.SDK = &SDK{Language: "go", Version: "1.0.0"}
+	}
 	if s.Parent != nil {
 		b.Parent = bytesOf(*s.Parent)
 	}

@@ -49,12 +49,12 @@ func (b *Bench) Latency(ctx context.Context, stream, group string, l *Load, rate
 	if err != nil {
 		return out, err
 	}
-	w, err := StartWorker(b.Folder, b.Kafka, stream, group, b.Dir)
+	w, err := b.startWorker(stream, group)
 	if err != nil {
 		return out, err
 	}
 	defer w.Kill()
-	if _, err := w.AwaitFolded(ctx, l.Probe, topic, ends, 60*time.Second); err != nil {
+	if _, err := w.awaitFolded(ctx, l.Probe, topic, ends, 60*time.Second); err != nil {
 		return out, err
 	}
 
@@ -77,7 +77,7 @@ func (b *Bench) Latency(ctx context.Context, stream, group string, l *Load, rate
 	out = latencies(records, samples, start.Add(warm))
 	out.Rate, out.RSS = float64(len(records))/took.Seconds(), w.PeakRSS()
 	if err := w.Stop(); err != nil {
-		return out, fmt.Errorf("bench: the worker's clean stop: %w\n%s", err, w.proc.Out)
+		return out, err
 	}
 	return out, nil
 }
@@ -123,12 +123,12 @@ func (k *Kafka) paced(ctx context.Context, rs []Placed, rate float64) ([]sent, e
 
 // watch reads the probe over and over until everything up to the ends that stop
 // delivers is readable.
-func (w *Worker) watch(ctx context.Context, l *Load, topic string, stop <-chan map[int32]int64, within time.Duration) ([]sample, error) {
+func (w Worker) watch(ctx context.Context, l *Load, topic string, stop <-chan map[int32]int64, within time.Duration) ([]sample, error) {
 	var out []sample
 	var ends map[int32]int64
 	var deadline time.Time
 	for {
-		at, err := w.Folded(ctx, l.Probe, topic, l.Partitions)
+		at, err := w.folded(ctx, l.Probe, topic, l.Partitions)
 		if err != nil {
 			return nil, err
 		}

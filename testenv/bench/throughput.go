@@ -61,22 +61,22 @@ func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (
 	if err != nil {
 		return r, err
 	}
-	w, err := StartWorker(b.Folder, b.Kafka, stream, group, b.Dir)
+	w, err := b.startWorker(stream, group)
 	if err != nil {
 		return r, err
 	}
 	defer w.Kill()
-	if err := w.AwaitReads(ctx, 30*time.Second); err != nil {
+	if err := w.awaitReads(ctx, 30*time.Second); err != nil {
 		return r, err
 	}
 	if b.Profile != "" {
 		go func() {
-			if err := w.Profile(ctx, time.Second, fmt.Sprintf("%s/%s.pprof", b.Profile, group)); err != nil {
+			if err := w.profile(ctx, time.Second, fmt.Sprintf("%s/%s.pprof", b.Profile, group)); err != nil {
 				fmt.Println("bench:", err)
 			}
 		}()
 	}
-	end, err := w.AwaitFolded(ctx, l.Probe, topic, ends, b.Within)
+	end, err := w.awaitFolded(ctx, l.Probe, topic, ends, b.Within)
 	if err != nil {
 		return r, err
 	}
@@ -86,7 +86,7 @@ func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (
 	}
 	r.Took, r.RSS = end.Sub(start), w.PeakRSS()
 	if err := w.Stop(); err != nil {
-		return r, fmt.Errorf("bench: the worker's clean stop: %w\n%s", err, w.proc.Out)
+		return r, err
 	}
 	if r.Store, err = w.StoreSize(); err != nil {
 		return r, err

@@ -1,0 +1,193 @@
+package folder
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"sessionfold/testenv/proc"
+)
+
+// Options of a worker.
+type Options struct {
+	Bin      string // see Build
+	Brokers  []string
+	Group    string
+	Instance string // static member; empty: dynamic
+	Stream   string
+	Inboxes  []string
+	Dir      string   // gets the configuration and the store
+	Extra    []string // more sections of YAML, one per element
+	Env      []string
+}
+
+// Worker is a `folder run`, or the plan of one: Start and Kill may alternate, on
+// one store and the same ports.
+type Worker struct {
+	Options
+	Store string // directory
+	Reads string // URL with the prefix of the reads
+	Admin string // URL
+
+	config string
+	proc   *proc.Process
+	http   http.Client
+}
+
+// Build compiles the program once per process.
+func Build(race bool) (string, error) { return proc.Build("./cmd/folder", race) }
+
+// New writes the configuration of a worker.
+func New(o Options) (*Worker, error) {
+	if o.Group == "" {
+		o.Group = "folder"
+	}
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{
+		Options: o, Store: filepath.Join(o.Dir, o.Group+"-store"), config: filepath.Join(o.Dir, o.Group+".yaml"),
+		Reads: "http://" + ports[0] + "/agdx", Admin: "http://" + ports[1],
+	}
+	text := fmt.Sprintf(`kafka: {brokers: [%s], group: %s, instance: %q}
+streams: [{name: %s, inboxes: [%s]}]
+store: {dir: %q}
+http: {listen: %q}
+admin: {listen: %q}
+`, strings.Join(o.Brokers, ", "), o.Group, o.Instance, o.Stream, strings.Join(o.Inboxes, ", "), w.Store, ports[0], ports[1])
+	text += strings.Join(o.Extra, "\n")
+	if err := os.WriteFile(w.config, []byte(text), 0o644); err != nil {
+		return nil, fmt.Errorf("folder: %w", err)
+	}
+	return w, nil
+}
+
+func freePorts(n int) ([]string, error) {
+	out := make([]string, n)
+	for i := range out {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("folder: a free port: %w", err)
+		}
+		defer l.Close()
+		out[i] = l.Addr().String()
+	}
+	return out, nil
+}
+
+// Start runs the worker.
+func (w *Worker) Start() (err error) {
+	w.proc, err = proc.Start(w.Bin, []string{"run", "--config", w.config}, w.Env)
+	return err
+}
+
+// Stop ends the worker as a supervisor would.
+func (w *Worker) Stop() error {
+	if err := w.proc.Stop(30 * time.Second); err != nil {
+		return fmt.Errorf("folder: clean stop: %w\n%s", err, w.proc.Out)
+	}
+	return nil
+}
+
+// Kill ends it at once.
+func (w *Worker) Kill() {
+	if w.proc != nil {
+		w.proc.Kill()
+	}
+}
+
+// Ended is an error when the process has ended by itself.
+func (w *Worker) Ended() error {
+	if err, ended := w.proc.Exited(); ended {
+		return fmt.Errorf("folder: the worker ended: %w\n%s", err, w.proc.Out)
+	}
+	return nil
+}
+
+// Log is the end of what the worker printed.
+func (w *Worker) Log() string { return w.proc.Out.String() }
+
+// StatusError is a reply other than 200.
+type StatusError struct {
+	URL    string
+	Status int
+	Body   []byte
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("folder: %s: status %d: %.300s", e.URL, e.Status, e.Body)
+}
+
+// Get reads a URL of the worker.
+func (w *Worker) Get(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := w.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("folder: %w", err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = &StatusError{url, res.StatusCode, body}
+	}
+	return body, err
+}
+
+// JSON reads a path below the reads' prefix into v.
+func (w *Worker) JSON(ctx context.Context, path string, v any) error {
+	body, err := w.Get(ctx, w.Reads+path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("folder: %s: %w: %.300s", path, err, body)
+	}
+	return nil
+}
+
+// PeakRSS is the largest resident set of the worker so far, in bytes; 0 where
+// the system does not tell.
+func (w *Worker) PeakRSS() int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.proc.Cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// StoreSize is the bytes of the store's directory.
+func (w *Worker) StoreSize() (n int64, err error) {
+	err = filepath.WalkDir(w.Store, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		i, err := d.Info()
+		if err == nil {
+			n += i.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("folder: size of the store: %w", err)
+	}
+	return n, nil
+}
