@@ -16,8 +16,8 @@ import (
 // Head is what the brokers hold of a partition: offsets [Start, High).
 type Head struct {
 	Start, High uint64
-	Partitions  int    // of the topic
 	Generation  uint64 // of the topic
+	Partitions  int    // of the topic
 }
 
 // headsFor is how long a look at the heads serves further reads: many readers

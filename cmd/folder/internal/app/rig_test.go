@@ -1,0 +1,302 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sessionfold/cmd/folder/internal/replay"
+	"sessionfold/index"
+	"sessionfold/source"
+	"sessionfold/testenv"
+	"sessionfold/testenv/agdxlog"
+	"sessionfold/testenv/broker"
+	"sessionfold/wire"
+	"sessionfold/worker"
+)
+
+// rig is a broker with one stream, and workers on it.
+type rig struct {
+	t      *testing.T
+	k      *testenv.Kafka
+	stream string
+	group  string
+	lane   string
+	client *kgo.Client
+	parts  int32
+	made   int // sessions
+}
+
+func newRig(t *testing.T, partitions int32) *rig {
+	t.Helper()
+	r := &rig{t: t, k: testenv.Fake(t, broker.Options{}), stream: "agents", group: "folder", lane: "agents.agent.sessions", parts: partitions}
+	r.k.Create(t, r.lane, partitions)
+	r.client = r.k.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	return r
+}
+
+// sessions writes n sessions of a start, some notes, a model and a tool call
+// and mostly an end, spread over the lane's partitions.
+func (r *rig) sessions(n int) {
+	r.t.Helper()
+	l := agdxlog.New(r.stream)
+	for range n {
+		s := l.Session(fmt.Sprintf("session %d", r.made), fmt.Sprintf("agent-%d", r.made%7))
+		s.Start(agdxlog.Start{Label: fmt.Sprintf("work %d", r.made)})
+		for range r.made % 4 {
+			s.Note("a note of some length about what is going on")
+		}
+		s.Model("model-a", agdxlog.Tokens{In: 100, Out: 20})
+		s.Tool("search", `{"q":"x"}`, `{"hits":3}`)
+		if r.made%3 != 0 {
+			s.End(wire.TaskCompleted, "")
+		}
+		r.made++
+	}
+	r.write(l.Records)
+}
+
+// write produces records; a session's records go to one partition.
+func (r *rig) write(recs []agdxlog.Record) {
+	r.t.Helper()
+	out := make([]*kgo.Record, len(recs))
+	for i, rec := range recs {
+		hs := make([]kgo.RecordHeader, len(rec.Headers))
+		for j, h := range rec.Headers {
+			hs[j] = kgo.RecordHeader(h)
+		}
+		p := int32(0)
+		if rec.Topic == r.lane {
+			p = int32(rec.Session[15]) % r.parts
+		}
+		out[i] = &kgo.Record{Topic: rec.Topic, Partition: p, Key: rec.Key, Value: rec.Value, Headers: hs}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := r.client.ProduceSync(ctx, out...).FirstErr(); err != nil {
+		r.t.Fatalf("produce: %v", err)
+	}
+}
+
+// running is a worker that runs.
+type running struct {
+	*App
+	r      *rig
+	cancel context.CancelFunc
+	done   chan error
+	over   bool
+}
+
+func (r *rig) config(dir, instance string) Config {
+	log := slog.New(slog.DiscardHandler)
+	if os.Getenv("FOLDER_TEST_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("worker", instance)
+	}
+	return Config{
+		Kafka: source.Conn{Brokers: r.k.Addrs}, Group: r.group, Instance: instance,
+		Streams: []Stream{{Name: r.stream}}, DataDir: dir, BatchInterval: 20 * time.Millisecond,
+		SessionTimeout: 3 * time.Second, TransactionTimeout: 4 * time.Second, MetadataMaxAge: 500 * time.Millisecond,
+		StopTimeout: 10 * time.Second, LeaveOnStop: true, Logger: log, CacheBytes: 16 << 20,
+	}
+}
+
+func (r *rig) start(cfg Config) *running {
+	r.t.Helper()
+	a, err := New(cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &running{App: a, r: r, cancel: cancel, done: make(chan error, 1)}
+	go func() { w.done <- a.Run(ctx) }()
+	r.t.Cleanup(func() {
+		if !w.over {
+			w.stop()
+		}
+	})
+	return w
+}
+
+// stop ends a worker cleanly and in time.
+func (w *running) stop() {
+	w.r.t.Helper()
+	if err := w.end(); err != nil {
+		w.r.t.Errorf("stop: %v", err)
+	}
+}
+
+func (w *running) end() error {
+	w.over = true
+	w.cancel()
+	select {
+	case err := <-w.done:
+		return errors.Join(err, w.Close())
+	case <-time.After(15 * time.Second):
+		return errors.New("the worker did not stop within 15 s")
+	}
+}
+
+// caughtUp waits until the workers together have committed every record.
+func (r *rig) caughtUp(ws ...*running) {
+	r.t.Helper()
+	testenv.Eventually(r.t, 20*time.Second, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		ends, err := r.k.Admin.ListEndOffsets(ctx, r.lane)
+		if err != nil {
+			return err
+		}
+		at := map[wire.TopicPartition]worker.SourceStatus{}
+		for _, w := range ws {
+			select {
+			case err := <-w.done:
+				w.done <- err
+				return fmt.Errorf("a worker has ended: %v", err)
+			default:
+			}
+			for _, s := range w.Sources() {
+				at[s.TopicPartition] = s
+			}
+		}
+		for p := range r.parts {
+			tp := wire.TopicPartition{Topic: r.lane, Partition: p}
+			end, _ := ends.Lookup(r.lane, p)
+			if s := at[tp]; s.State != worker.Active || s.Next != uint64(end.Offset) {
+				return fmt.Errorf("%s ends at %d and is %s at %d: %s", tp, end.Offset, s.State, s.Next, s.Err)
+			}
+		}
+		return nil
+	})
+}
+
+// offline folds the log as it is now, without any of the worker's parts but the
+// fold itself. start tells log starts that are no fault of the fold.
+func (r *rig) offline(topics ...string) *index.Store {
+	r.t.Helper()
+	e, err := replay.New([]replay.Stream{{Name: r.stream}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { e.Close() })
+	for _, topic := range append([]string{r.lane}, topics...) {
+		for tp, recs := range r.records(topic) {
+			start, _ := r.bounds(tp)
+			if start > 0 {
+				u := uint64(start)
+				r.must(e.Put(&replay.Line{Topic: tp.Topic, Partition: &tp.Partition, LogStart: &u}))
+			}
+			for _, rec := range recs {
+				off := uint64(rec.Offset)
+				l := &replay.Line{Topic: tp.Topic, Partition: &tp.Partition, Offset: &off, Timestamp: rec.Timestamp.UnixMilli(), Key: rec.Key, Value: rec.Value}
+				for _, h := range rec.Headers {
+					l.Headers = append(l.Headers, replay.Header(h))
+				}
+				r.must(e.Put(l))
+			}
+		}
+	}
+	r.must(e.Flush())
+	return e.Store()
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) bounds(tp wire.TopicPartition) (start, end int64) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	starts, err := r.k.Admin.ListStartOffsets(ctx, tp.Topic)
+	r.must(err)
+	ends, err := r.k.Admin.ListEndOffsets(ctx, tp.Topic)
+	r.must(err)
+	s, _ := starts.Lookup(tp.Topic, tp.Partition)
+	e, _ := ends.Lookup(tp.Topic, tp.Partition)
+	return s.Offset, e.Offset
+}
+
+// records reads a topic to its end, read committed.
+func (r *rig) records(topic string) map[wire.TopicPartition][]*kgo.Record {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	md, err := r.k.Admin.Metadata(ctx, topic)
+	r.must(err)
+	r.must(md.Topics[topic].Err)
+	out := map[wire.TopicPartition][]*kgo.Record{}
+	rd, err := source.NewReader(source.Conn{Brokers: r.k.Addrs}, []source.Stream{{Name: r.stream, Topics: wire.TopicsOf(r.stream)}})
+	r.must(err)
+	defer rd.Close()
+	for p := range md.Topics[topic].Partitions {
+		tp := wire.TopicPartition{Topic: topic, Partition: p}
+		start, end := r.bounds(tp)
+		if start == end {
+			continue
+		}
+		cl := r.k.Client(r.t, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+			kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().At(start)}}))
+		for pos := start; pos < end; {
+			fs := cl.PollFetches(ctx)
+			r.must(fs.Err0())
+			fs.EachRecord(func(rec *kgo.Record) {
+				pos = rec.Offset + 1
+				if !rec.Attrs.IsControl() {
+					out[tp] = append(out[tp], rec)
+				}
+			})
+		}
+		cl.Close()
+	}
+	return out
+}
+
+// same holds a worker's index against the offline fold of the log.
+func (r *rig) same(w *running, topics ...string) {
+	r.t.Helper()
+	ctx := context.Background()
+	want, err := r.offline(topics...).Digest(ctx, r.stream)
+	r.must(err)
+	got, err := w.Store().Digest(ctx, r.stream)
+	r.must(err)
+	if got != want {
+		r.t.Fatalf("the index is not the fold of the log:\n got  %s\n want %s", got, want)
+	}
+	if int(got.Sessions) == 0 {
+		r.t.Fatal("nothing was compared")
+	}
+}
+
+// changes reads the changes topic as a read-committed consumer and holds every
+// source's rows against the rule: seq 1, 2, 3 …, offsets without overlap.
+func (r *rig) changes() []wire.ChangeRow {
+	r.t.Helper()
+	last := map[wire.ChangeSource]wire.ChangeRow{}
+	var all []wire.ChangeRow
+	for _, recs := range r.records(r.group + "-changes") {
+		for _, rec := range recs {
+			var c wire.ChangeRow
+			r.must(json.Unmarshal(rec.Value, &c))
+			l := last[c.Source]
+			if c.Seq != l.Seq+1 {
+				r.t.Fatalf("%s[%d]: change row %d follows %d", c.Source.Topic, c.Source.Partition, c.Seq, l.Seq)
+			}
+			if l.Seq > 0 && !(c.From > l.To || c.From == l.From && c.To == l.To) {
+				r.t.Fatalf("%s[%d]: change row %d covers offsets %d to %d, the one before %d to %d", c.Source.Topic, c.Source.Partition, c.Seq, c.From, c.To, l.From, l.To)
+			}
+			last[c.Source] = c
+			all = append(all, c)
+		}
+	}
+	return all
+}
