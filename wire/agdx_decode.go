@@ -1,6 +1,9 @@
 package wire
 
-import "math"
+import (
+	"math"
+	"unicode/utf8"
+)
 
 // DecodeEnvelope reads one envelope, strictly (spec settled.md, "Envelope and
 // headers"): any error means that the record is undecodable. The result views
@@ -20,8 +23,12 @@ func (e *Envelope) decode(b []byte) error {
 	var seen Field
 	s := r.open(majorMap)
 	for r.more(&s) {
-		bit := envelopeField(r.key())
+		name, checked := r.name()
+		bit := envelopeField(name)
 		if bit == 0 {
+			if !checked && !utf8.Valid(name) {
+				r.fail(errCBORUTF8)
+			}
 			r.skip()
 			continue
 		}

@@ -101,15 +101,46 @@ func parseHeaderID(v []byte) (ID, bool) {
 	return parseIDBytes(v)
 }
 
-// parseIDBytes is ParseID for bytes, without allocating.
+// crockford maps a character to its value, 0xff for characters outside of the
+// alphabet.
+var crockford = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 0xff
+	}
+	for v, c := range "0123456789ABCDEFGHJKMNPQRSTVWXYZ" {
+		t[c] = byte(v)
+		if c >= 'A' {
+			t[c|0x20] = byte(v)
+		}
+	}
+	return t
+}()
+
+// parseIDBytes is ParseID for bytes: nearly every record has an id as text in
+// its headers, so it is read without a copy.
 func parseIDBytes(v []byte) (id ID, ok bool) {
-	if len(v) != 26 {
+	if len(v) != 26 || v[0] > '7' {
 		return ID{}, false
 	}
-	var text [26]byte
-	copy(text[:], v)
-	id, err := ParseID(string(text[:]))
-	return id, err == nil
+	var hi, lo uint64
+	var bad byte
+	for _, c := range v[:13] { // 65 bits, of which the first two are 0
+		x := crockford[c]
+		bad |= x
+		hi = hi<<5 | uint64(x)
+	}
+	for _, c := range v[13:] { // 65 bits: the top one belongs to hi
+		x := crockford[c]
+		bad |= x
+		lo = lo<<5 | uint64(x)
+	}
+	if bad > 31 {
+		return ID{}, false
+	}
+	top := uint64(crockford[v[13]]) >> 4
+	binary.BigEndian.PutUint64(id[:8], hi<<1|top)
+	binary.BigEndian.PutUint64(id[8:], lo)
+	return id, true
 }
 
 // SessionKey is the record key of a session's records: the id's text.

@@ -138,8 +138,37 @@ func (r *cborReader) null() bool {
 	return true
 }
 
+// short reads a definite string of the major type with at most 255 bytes whose
+// head is in shortest form: nearly every string there is. ok is false when the
+// next item is anything else, and then nothing is consumed.
+func (r *cborReader) short(want byte) (s []byte, ok bool) {
+	if r.err != nil || r.i+2 > len(r.b) {
+		return nil, false
+	}
+	c := r.b[r.i] - want<<5
+	from := r.i + 1
+	end := from + int(c)
+	if c == 24 {
+		from++
+		end = from + int(r.b[r.i+1])
+	} else if c > 24 {
+		return nil, false
+	}
+	if end > len(r.b) {
+		return nil, false
+	}
+	r.i = end
+	return r.b[from:end:end], true
+}
+
 // str reads a string of the major type; any other item is a type error.
 func (r *cborReader) str(want byte) []byte {
+	if s, ok := r.short(want); ok {
+		if want == majorText && !utf8.Valid(s) {
+			r.err = errCBORUTF8
+		}
+		return s
+	}
 	major, n, indefinite := r.head()
 	if r.err != nil {
 		return nil
@@ -198,7 +227,10 @@ func (r *cborReader) bytes() []byte { return r.str(majorBytes) }
 
 // id reads a byte string of 16 bytes.
 func (r *cborReader) id(to *ID) {
-	b := r.str(majorBytes)
+	b, ok := r.short(majorBytes)
+	if !ok {
+		b = r.str(majorBytes)
+	}
 	if r.err != nil {
 		return
 	}
@@ -280,6 +312,23 @@ func (r *cborReader) enter() {
 
 // key reads a map key, which must be text.
 func (r *cborReader) key() []byte {
+	k, known := r.name()
+	if !known && !utf8.Valid(k) {
+		r.fail(errCBORUTF8)
+	}
+	return k
+}
+
+// name reads a map key and leaves it to the caller to check that it is UTF-8
+// unless checked says so: a key that equals a known name needs no check.
+func (r *cborReader) name() (k []byte, checked bool) {
+	if k, ok := r.short(majorText); ok {
+		return k, false
+	}
+	return r.longKey(), true
+}
+
+func (r *cborReader) longKey() []byte {
 	major, n, indefinite := r.head()
 	if r.err != nil {
 		return nil
