@@ -53,13 +53,17 @@ func (h *handler) routes(mux *http.ServeMux) {
 	})
 }
 
-// method registers a route; another method gets an error body too.
+// method registers a route; another method gets an error body too. The pattern
+// names no method: the mux could not order it against those of ids then.
 func (h *handler) method(mux *http.ServeMux, method, path string, f http.HandlerFunc) {
-	mux.HandleFunc(method+" "+path, f)
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == method || r.Method == http.MethodHead && method == http.MethodGet {
+			f(w, r)
+			return
+		}
 		w.Header().Set("Allow", method)
 		h.fail(w, r, &failure{http.StatusMethodNotAllowed, "invalid_argument", nil,
-			wire.Errorf(wire.ErrInvalid, "method %s: this route takes %s", r.Method, method)})
+			wire.Errorf(wire.ErrInvalid, "method: this route takes %s", method)})
 	})
 }
 
