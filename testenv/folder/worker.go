@@ -38,7 +38,7 @@ type Worker struct {
 	Reads string // URL with the prefix of the reads
 	Admin string // URL
 
-	config string
+	config string // file
 	proc   *proc.Process
 	http   http.Client
 }
@@ -85,6 +85,9 @@ func freePorts(n int) ([]string, error) {
 	return out, nil
 }
 
+// Config is the file of the worker's configuration.
+func (w *Worker) Config() string { return w.config }
+
 // Start runs the worker.
 func (w *Worker) Start() (err error) {
 	w.proc, err = proc.Start(w.Bin, []string{"run", "--config", w.config}, w.Env)
@@ -115,7 +118,12 @@ func (w *Worker) Ended() error {
 }
 
 // Log is the end of what the worker printed.
-func (w *Worker) Log() string { return w.proc.Out.String() }
+func (w *Worker) Log() string {
+	if w.proc == nil {
+		return ""
+	}
+	return w.proc.Out.String()
+}
 
 // StatusError is a reply other than 200.
 type StatusError struct {

@@ -1,0 +1,225 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sessionfold/testenv"
+	"sessionfold/testenv/agdxlog"
+	"sessionfold/testenv/folder"
+	"sessionfold/testenv/proc"
+	"sessionfold/wire"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	proc.Clean()
+	os.Exit(code)
+}
+
+// rig is a broker, a stream with all its topics, and a worker that is not
+// started yet.
+type rig struct {
+	*testing.T
+	kafka  *testenv.Kafka
+	stream string
+	writer *testenv.Writer
+	worker *folder.Worker
+	want   *expectation
+}
+
+// partitions of the topics of every rig; other roles have one.
+var partitions = map[wire.Role]int32{wire.RoleLane: 4, wire.RoleChunks: 2, wire.RoleMemory: 2}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	bin, err := folder.Build(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{T: t, kafka: testenv.StartProcess(t), stream: testenv.Name(t), want: newExpectation()}
+	inbox := r.stream + ".reviewer.inbox"
+	r.writer = r.kafka.NewWriter(t, r.stream, partitions, inbox)
+	r.worker, err = folder.New(folder.Options{
+		Bin: bin, Brokers: r.kafka.Addrs, Group: r.stream, Instance: "e2e", Stream: r.stream, Inboxes: []string{inbox}, Dir: t.TempDir(),
+		Extra: []string{"log: {level: info, format: text}"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.worker.Kill()
+		if t.Failed() {
+			t.Logf("the worker's last words:\n%s", r.worker.Log())
+		}
+		if r.kafka.Real {
+			topics := []string{r.changesTopic()}
+			for topic := range r.writer.Topics() {
+				topics = append(topics, r.stream+"-"+topic+"-changelog")
+			}
+			r.kafka.Delete(t, topics...)
+		}
+	})
+	return r
+}
+
+func (r *rig) changesTopic() string { return r.stream + "-changes" }
+
+// log is a fresh log of the stream, with its inbox.
+func (r *rig) log() *agdxlog.Log {
+	l := agdxlog.New(r.stream)
+	l.Inbox(r.stream + ".reviewer.inbox")
+	return l
+}
+
+// write produces records and counts them.
+func (r *rig) write(rs ...agdxlog.Record) {
+	r.Helper()
+	r.want.add(rs...)
+	r.writer.Put(rs...)
+	r.writer.Flush()
+}
+
+func (r *rig) start() {
+	r.Helper()
+	if err := r.worker.Start(); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) stop() {
+	r.Helper()
+	if err := r.worker.Stop(); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// sessions walks the list.
+func (r *rig) sessions(ctx context.Context) (map[wire.ID]wire.SessionInfo, error) {
+	out, cursor := map[wire.ID]wire.SessionInfo{}, ""
+	for {
+		var p wire.SessionPage
+		if err := r.worker.JSON(ctx, "/sessions/"+r.stream+"?limit=1000&cursor="+url.QueryEscape(cursor), &p); err != nil {
+			return nil, err
+		}
+		for _, s := range p.Items {
+			if _, twice := out[s.ID]; twice {
+				return nil, fmt.Errorf("session %s is listed twice in one walk", s.ID)
+			}
+			out[s.ID] = s
+		}
+		if p.Cursor == "" {
+			return out, nil
+		}
+		cursor = p.Cursor
+	}
+}
+
+// events reads a whole timeline.
+func (r *rig) events(ctx context.Context, id wire.ID) ([]wire.SessionEvent, error) {
+	var out []wire.SessionEvent
+	for cursor := ""; ; {
+		var p wire.SessionEventsPage
+		if err := r.worker.JSON(ctx, "/sessions/"+r.stream+"/"+id.String()+"/events?limit=1000&cursor="+url.QueryEscape(cursor), &p); err != nil {
+			return nil, err
+		}
+		out = append(out, p.Items...)
+		if p.Cursor == "" {
+			return out, nil
+		}
+		cursor = p.Cursor
+	}
+}
+
+// await waits until the list shows everything that was written.
+func (r *rig) await(within time.Duration) {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), within+10*time.Second)
+	defer cancel()
+	testenv.Eventually(r, within, func() error {
+		if err := r.worker.Ended(); err != nil {
+			r.Fatal(err)
+		}
+		got, err := r.sessions(ctx)
+		if err != nil {
+			return err
+		}
+		return r.want.check(got)
+	})
+}
+
+// cli runs a command of the program.
+func (r *rig) cli(args ...string) (string, error) {
+	cmd := exec.CommandContext(r.Context(), r.worker.Bin, args...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("folder %q: %w\n%s", args, err, out)
+	}
+	return string(out), nil
+}
+
+// sameAsReplay exports the topics and holds the running worker against an
+// offline replay of the export, by digest.
+func (r *rig) sameAsReplay() {
+	r.Helper()
+	file := filepath.Join(r.TempDir(), "log.ndjson")
+	if _, err := r.cli("export", "--config", r.worker.Config(), "--out", file); err != nil {
+		r.Fatal(err)
+	}
+	out, err := r.cli("replay", "--config", r.worker.Config(), "--compare", r.worker.Reads, "--stream", r.stream, file)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Log(out)
+}
+
+// changesAreWhole holds the changes topic against the topics' ends: every offset
+// of every source is covered once.
+func (r *rig) changesAreWhole() {
+	r.Helper()
+	if err := r.checkChanges(); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) checkChanges() error {
+	folded, err := testenv.CheckChanges(r.kafka.Changes(r, r.changesTopic()))
+	if err != nil {
+		return err
+	}
+	at := map[string]uint64{}
+	for s, to := range folded {
+		at[fmt.Sprintf("%s[%d]", s.Topic, s.Partition)] = to + 1
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var bad error
+	for topic := range r.writer.Topics() {
+		if wire.RoleOf(r.stream, topic) == wire.RoleHeartbeats {
+			continue
+		}
+		ends, err := r.kafka.Admin.ListEndOffsets(ctx, topic)
+		if err != nil {
+			return err
+		}
+		for _, o := range ends.Offsets()[topic] {
+			if name := fmt.Sprintf("%s[%d]", topic, o.Partition); at[name] != uint64(o.At) {
+				bad = errors.Join(bad, fmt.Errorf("%s ends at %d, its change rows at %d", name, o.At, at[name]))
+			}
+		}
+	}
+	return bad
+}
+
+// seqs checks the change rows that are there so far.
+func (r *rig) seqs() error {
+	_, err := testenv.CheckChanges(r.kafka.Changes(r, r.changesTopic()))
+	return err
+}
