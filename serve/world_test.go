@@ -106,11 +106,32 @@ func (w *world) commit() {
 func (w *world) part(tp wire.TopicPartition) *worker.Part {
 	if w.parts[tp] == nil {
 		src := wire.NewSource(stream, tp.Topic, generation, uint32(tp.Partition), wire.RoleOf(stream, tp.Topic), wire.DialectAGDX)
-		w.parts[tp] = worker.NewPart(worker.PartConfig{
-			Source: src, Fold: &fold.Config{}, Decoder: wire.NewAGDXDecoder(), Load: w.store.Load,
-		}, fold.Frontier{})
+		w.parts[tp] = w.newPart(src, &fold.Config{})
 	}
 	return w.parts[tp]
+}
+
+func (w *world) newPart(src *wire.Source, cfg *fold.Config) *worker.Part {
+	return worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Decoder: wire.NewAGDXDecoder(), Load: w.store.Load}, fold.Frontier{})
+}
+
+// useGeneration replaces a source by that of a topic made anew.
+func (w *world) useGeneration(tp wire.TopicPartition, src *wire.Source) {
+	w.parts[tp] = w.newPart(src, &fold.Config{})
+}
+
+// cap bounds the timeline rows of a source.
+func (w *world) cap(src *wire.Source, rows uint64) {
+	tp := wire.TopicPartition{Topic: src.Topic, Partition: int32(src.Partition)}
+	w.parts[tp] = w.newPart(src, &fold.Config{TimelineCap: rows})
+}
+
+// controlRecord is one pause request, not folded yet.
+func (w *world) controlRecord(s *agdxlog.Session) wire.Raw {
+	s.Pause("planner")
+	r := w.log.Records[0]
+	w.log.Records = nil
+	return wire.Raw{Timestamp: w.clock, Key: r.Key, Value: r.Value, Headers: r.Headers}
 }
 
 // session writes a session with a label of its own.
