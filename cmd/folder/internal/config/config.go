@@ -20,7 +20,7 @@ type Config struct {
 type Kafka struct {
 	Brokers        []string      `koanf:"brokers" default:"localhost:9092" doc:"Bootstrap addresses, host:port."`
 	Group          string        `koanf:"group" default:"sessionfold" doc:"Consumer group. Workers of one group share the partitions; it also names the changelog topics and the transactional id."`
-	Instance       string        `koanf:"instance" default:"" doc:"Static member id, for example the pod's name: a restart keeps its partitions. Empty: a dynamic member."`
+	Instance       string        `koanf:"instance" default:"" doc:"Stable name of this worker in its group, for example the pod's: a restart keeps its partitions. Empty: the host's name."`
 	ClientID       string        `koanf:"client_id" default:"sessionfold" doc:"Client id shown by the brokers."`
 	SessionTimeout time.Duration `koanf:"session_timeout" default:"45s" doc:"How long the group waits for a silent member. 120s suits static members."`
 	LeaveOnStop    bool          `koanf:"leave_on_stop" default:"false" doc:"A static member leaves the group when it stops, so that others take over at once."`
@@ -39,12 +39,12 @@ type Kafka struct {
 
 // Stream is one element of streams.
 type Stream struct {
-	Name        string        `koanf:"name" default:"" doc:"Name. An agdx stream S reads the topics S.agent.*."`
-	Dialect     string        `koanf:"dialect" default:"agdx" one:"agdx deepstrike everruns" doc:"Language of the records."`
-	Inboxes     []string      `koanf:"inboxes" default:"" doc:"Topics of addressed work (role work), agdx only."`
-	Topics      []string      `koanf:"topics" default:"" doc:"Lane topics of a foreign dialect; an agdx stream derives its own."`
-	TimelineCap uint64        `koanf:"timeline_cap" default:"10000" doc:"Timeline rows kept per session and source; more are counted only."`
-	Previews    bool          `koanf:"previews" default:"false" doc:"Keep previews that are content by nature."`
+	Name        string   `koanf:"name" default:"" doc:"Name. An agdx stream S reads the topics S.agent.*."`
+	Dialect     string   `koanf:"dialect" default:"agdx" one:"agdx deepstrike everruns" doc:"Language of the records."`
+	Inboxes     []string `koanf:"inboxes" default:"" doc:"Topics of addressed work (role work), agdx only."`
+	Topics      []string `koanf:"topics" default:"" doc:"Lane topics of a foreign dialect; an agdx stream derives its own."`
+	TimelineCap uint64   `koanf:"timeline_cap" default:"10000" doc:"Timeline rows kept per session and source; more are counted only."`
+	Previews    bool     `koanf:"previews" default:"false" doc:"Keep previews that are content by nature."`
 }
 
 // Store is the section store.
@@ -71,7 +71,8 @@ type HTTP struct {
 
 // Admin is the section admin.
 type Admin struct {
-	Listen string `koanf:"listen" default:"127.0.0.1:9090" doc:"Address of /livez, /readyz and /metrics."`
+	Listen string `koanf:"listen" default:"127.0.0.1:9090" doc:"Address of /livez, /readyz, /startupz and /metrics."`
+	Pprof  bool   `koanf:"pprof" default:"false" doc:"Serve /debug/pprof also when the listener is not on loopback."`
 }
 
 // Commit is the section commit.

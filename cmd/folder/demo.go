@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/cmd/folder/internal/daemon"
+	"sessionfold/testenv/agdxgen"
+	"sessionfold/testenv/broker"
+	"sessionfold/testenv/feed"
+)
+
+const demoStream = "demo"
+
+// demoPlan makes the demo's log: the same plan gives the same records, so a
+// demo that is started again goes on where it stopped.
+type demoPlan struct {
+	Seed     uint64    `json:"seed"`
+	Epoch    time.Time `json:"epoch"`
+	Rate     float64   `json:"rate"`
+	Sessions int       `json:"sessions"`
+}
+
+type demoOptions struct {
+	dir, listen, admin string
+	rate               float64
+	sessions           int
+	logLevel           string
+}
+
+func demoCommand(c *cli) *cobra.Command {
+	var o demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Broker, generated agent sessions, worker and reads in one process",
+		Long: "demo starts a Kafka broker inside this process, writes realistic agent sessions to it, folds them and\n" +
+			"serves the reads. Everything lies in one directory; started again it goes on where it stopped.",
+		Args: args(cobra.NoArgs),
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "folder-demo"), "directory of the broker's log and the index")
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the reads")
+	fs.StringVar(&o.admin, "admin", "127.0.0.1:9090", "address of health and metrics")
+	fs.Float64Var(&o.rate, "rate", 100, "records per second; 0 is as fast as possible")
+	fs.IntVar(&o.sessions, "sessions", 0, "sessions to write; 0 is no end")
+	fs.StringVar(&o.logLevel, "log", "warn", "least level of the logs: debug, info, warn, error")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.rate < 0 || o.sessions < 0 || o.rate == 0 && o.sessions == 0 {
+			return usageError{errors.New("--rate and --sessions are not negative, and not both 0\n    hint: without a rate the log needs an end")}
+		}
+		plan, err := o.plan(fs.Changed("sessions"))
+		if err != nil {
+			return err
+		}
+		return c.demo(cmd.Context(), &o, plan)
+	}
+	return cmd
+}
+
+// plan reads the directory's plan, or makes one.
+func (o *demoOptions) plan(sessionsSet bool) (demoPlan, error) {
+	name := filepath.Join(o.dir, "demo.json")
+	var p demoPlan
+	b, err := os.ReadFile(name)
+	if err == nil {
+		if err := json.Unmarshal(b, &p); err != nil {
+			return p, fmt.Errorf("%s: %w\n    hint: remove the directory to begin anew", name, err)
+		}
+		if sessionsSet && p.Sessions != o.sessions {
+			return p, usageError{fmt.Errorf("%s was made with --sessions %d\n    hint: leave --sessions out to go on, or choose another --dir", o.dir, p.Sessions)}
+		}
+		return p, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return p, err
+	}
+	now := time.Now().UTC()
+	p = demoPlan{Seed: uint64(now.UnixNano()), Epoch: now, Rate: o.rate, Sessions: o.sessions}
+	if b, err = json.MarshalIndent(p, "", "  "); err != nil {
+		return p, err
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return p, err
+	}
+	return p, os.WriteFile(name, append(b, '\n'), 0o644)
+}
+
+func (c *cli) demo(ctx context.Context, o *demoOptions, plan demoPlan) (err error) {
+	b, err := broker.Start(broker.Options{DataDir: filepath.Join(o.dir, "kafka")})
+	if err != nil {
+		return err
+	}
+	defer b.Close() // last: the worker's final commit needs it
+	l, err := config.Load(config.Input{Flags: map[string]string{
+		"kafka.brokers": b.Addrs()[0], "kafka.group": "demo", "kafka.instance": "demo", "kafka.session_timeout": "10s",
+		"streams": "[{name: " + demoStream + "}]", "store.dir": filepath.Join(o.dir, "index"), "output.replication_factor": "1",
+		"http.listen": o.listen, "admin.listen": o.admin, "log.level": o.logLevel, "log.format": "text",
+	}})
+	if err != nil {
+		return err
+	}
+	f, err := feed.New(b.Addrs())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	g := agdxgen.New(agdxgen.Options{Stream: demoStream, Seed: plan.Seed, Epoch: plan.Epoch, Sessions: plan.Sessions, Rate: plan.Rate})
+	had, err := f.Prepare(ctx, g.Topics(), 4)
+	if err != nil {
+		return err
+	}
+	d, err := daemon.New(&l.Config, build(), newLogger(c.err, &l.Config))
+	if err != nil {
+		return err
+	}
+	c.demoHello(o, b.Addrs()[0], d, had)
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	fed := make(chan error, 1)
+	go func() {
+		n, err := f.Run(ctx, g, had, o.rate)
+		if err != nil {
+			cancel()
+		} else if ctx.Err() == nil {
+			fmt.Fprintf(c.out, "all %d sessions are written: %d records, %d of them now\n", g.Started(), had+n, n)
+		}
+		fed <- err
+	}()
+	err = d.Run(ctx)
+	cancel()
+	if err = errors.Join(err, <-fed); err == nil {
+		fmt.Fprintln(c.out, "stopped; start again to go on")
+	}
+	return err
+}
+
+func (c *cli) demoHello(o *demoOptions, addr string, d *daemon.Daemon, had uint64) {
+	reads := d.ReadsURL()
+	if had > 0 {
+		fmt.Fprintf(c.out, "goes on behind %d records of an earlier start\n", had)
+	}
+	fmt.Fprintf(c.out, `broker   %s, its log and the index in %s
+reads    %s
+health   %s/readyz, metrics at /metrics
+
+Look at it:
+  curl -s '%s/sessions/%s?limit=5&total=true'
+  curl -s '%s/sessions/%s?status=failed'
+  folder sessions list --url %s --stream %s
+  folder sessions events --url %s --stream %s SESSION
+
+Ctrl-C ends it; the same command goes on where it stopped.
+`, addr, o.dir, reads, d.AdminURL(), reads, demoStream, reads, demoStream, reads, demoStream, reads, demoStream)
+}

@@ -1,0 +1,45 @@
+package config
+
+import "sessionfold/wire"
+
+// WireDialect is the dialect's number. The schema allows no other words.
+func (s *Stream) WireDialect() wire.Dialect {
+	for d := wire.DialectAGDX; d <= wire.DialectEverruns; d++ {
+		if d.String() == s.Dialect {
+			return d
+		}
+	}
+	return wire.DialectAGDX
+}
+
+// ExtraTopics are the topics beside those of the stream's name.
+func (s *Stream) ExtraTopics() []wire.TopicRole {
+	var out []wire.TopicRole
+	for _, t := range s.Inboxes {
+		out = append(out, wire.TopicRole{Topic: t, Role: wire.RoleWork})
+	}
+	for _, t := range s.Topics {
+		out = append(out, wire.TopicRole{Topic: t, Role: wire.RoleLane})
+	}
+	return out
+}
+
+// LaneTopic is the lane topic of an AGDX stream; a foreign one has several or
+// none of that name.
+func (s *Stream) LaneTopic() string {
+	if s.WireDialect() != wire.DialectAGDX {
+		return ""
+	}
+	for _, t := range wire.TopicsOf(s.Name) {
+		if t.Role == wire.RoleLane {
+			return t.Topic
+		}
+	}
+	return ""
+}
+
+// Profiles says that the admin listener serves /debug/pprof.
+func (c *Config) Profiles() bool {
+	host, err := hostPort(c.Admin.Listen)
+	return c.Admin.Pprof || err == nil && loopback(host)
+}

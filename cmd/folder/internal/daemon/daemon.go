@@ -1,0 +1,199 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync/atomic"
+	"time"
+
+	"sessionfold/cmd/folder/internal/app"
+	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/serve"
+	"sessionfold/source"
+	"sessionfold/wire"
+	"sessionfold/worker"
+)
+
+const (
+	// stuckAfter is how long the loop may stand still before liveness fails.
+	stuckAfter = time.Minute
+	// grace is how long requests in flight may take at the end.
+	grace = 5 * time.Second
+)
+
+// Daemon is one worker with its listeners.
+type Daemon struct {
+	cfg      *config.Config
+	log      *slog.Logger
+	build    Build
+	metrics  *metrics
+	reads    net.Listener
+	admin    net.Listener
+	app      atomic.Pointer[app.App] // nil while the store is opened
+	draining atomic.Bool
+}
+
+// New takes the listeners, so that an address in use is told before anything
+// else begins.
+func New(c *config.Config, build Build, log *slog.Logger) (*Daemon, error) {
+	d := &Daemon{cfg: c, log: log, build: build, metrics: newMetrics(build)}
+	var err error
+	if d.reads, err = listen("http.listen", c.HTTP.Listen); err != nil {
+		return nil, err
+	}
+	if d.admin, err = listen("admin.listen", c.Admin.Listen); err != nil {
+		return nil, errors.Join(err, d.reads.Close())
+	}
+	return d, nil
+}
+
+func listen(path, addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n    hint: choose another address with --%s; port 0 takes a free one", path, err, path)
+	}
+	return l, nil
+}
+
+// ReadsURL is the base of the reads, with the prefix.
+func (d *Daemon) ReadsURL() string { return "http://" + d.reads.Addr().String() + d.cfg.HTTP.Prefix }
+
+// AdminURL is the base of health and metrics.
+func (d *Daemon) AdminURL() string { return "http://" + d.admin.Addr().String() }
+
+// Run works until ctx ends: then it is not ready at once, finishes and commits
+// what it folded, lets requests end, and closes. Nil is a clean stop.
+func (d *Daemon) Run(ctx context.Context) (err error) {
+	httpCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	failed := make(chan error, 2)
+	n := 1
+	go func() { failed <- serve.Serve(httpCtx, serve.NewServer(d.adminHandler(), d.log), d.admin, grace) }()
+	defer func() {
+		stop()
+		for range n {
+			err = errors.Join(err, <-failed)
+		}
+		if a := d.app.Swap(nil); a != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+
+	a, handler, err := d.open()
+	if err != nil {
+		return errors.Join(err, d.reads.Close())
+	}
+	n++
+	go func() { failed <- serve.Serve(httpCtx, serve.NewServer(handler, d.log), d.reads, grace) }()
+	d.log.Info("reads are served", "url", d.ReadsURL(), "admin", d.AdminURL())
+
+	runCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(runCtx) }()
+	select {
+	case err = <-ended:
+	case e := <-failed: // a listener that broke
+		n--
+		cancel()
+		err = errors.Join(e, <-ended)
+	case <-ctx.Done():
+		d.draining.Store(true)
+		d.log.Info("stopping: the batch in flight is committed first")
+		err = <-ended
+	}
+	d.draining.Store(true)
+	return err
+}
+
+// open opens the store and makes the handlers of the reads.
+func (d *Daemon) open() (*app.App, http.Handler, error) {
+	ac, err := AppConfig(d.cfg, d.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	toks, err := tokens(d.cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := serve.CheckListen(d.cfg.HTTP.Listen, toks, d.cfg.HTTP.InsecureNoAuth); err != nil {
+		return nil, nil, err
+	}
+	a, err := app.New(ac)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.app.Store(a)
+	d.metrics.registry.MustRegister(collector{a})
+	cover := newCoverage(a.Streams(), a.Heads, a.Sources)
+	h, err := serve.New(serve.Options{
+		Prefix: d.cfg.HTTP.Prefix, Version: d.build.Version, Streams: ServedStreams(d.cfg),
+		Snapshot: a.Store().Reader, Changes: a.Changes, Heads: headsOf(a.Heads), Coverage: cover.lacks,
+		Now:    func() uint64 { return uint64(time.Now().UnixMicro()) },
+		Tokens: toks, Observe: d.metrics.observe, Logger: d.log,
+	})
+	return a, h, err
+}
+
+func headsOf(f func(context.Context) (map[wire.TopicPartition]source.Head, error)) func(context.Context) (map[wire.TopicPartition]serve.Head, error) {
+	return func(ctx context.Context) (map[wire.TopicPartition]serve.Head, error) {
+		m, err := f(ctx)
+		out := make(map[wire.TopicPartition]serve.Head, len(m))
+		for tp, h := range m {
+			out[tp] = serve.Head{Start: h.Start, High: h.High, Generation: h.Generation, Partitions: h.Partitions}
+		}
+		return out, err
+	}
+}
+
+func (d *Daemon) adminHandler() http.Handler {
+	o := serve.AdminOptions{
+		Version: d.build,
+		Metrics: d.metrics.handler(),
+		Live: func() error {
+			if a := d.app.Load(); a != nil {
+				return a.Live(stuckAfter)
+			}
+			return nil
+		},
+		Started: func() []serve.Check { return []serve.Check{{Name: "store", Err: d.opened()}} },
+		Ready:   d.ready,
+	}
+	if d.cfg.Profiles() {
+		o.Extra = map[string]http.Handler{
+			"GET /debug/pprof/":        http.HandlerFunc(pprof.Index),
+			"GET /debug/pprof/profile": http.HandlerFunc(pprof.Profile),
+			"GET /debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
+			"GET /debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+		}
+	}
+	return serve.Admin(o)
+}
+
+func (d *Daemon) opened() error {
+	if d.app.Load() == nil {
+		return errors.New("the store is being opened")
+	}
+	return nil
+}
+
+func (d *Daemon) ready() []serve.Check {
+	checks := []serve.Check{{Name: "store", Err: d.opened()}}
+	if d.draining.Load() {
+		checks = append(checks, serve.Check{Name: "stopping", Err: errors.New("this worker is stopping")})
+	}
+	if a := d.app.Load(); a != nil {
+		checks = append(checks, serve.Check{Name: "sources", Err: a.Ready()})
+		for _, s := range a.Sources() {
+			if s.State == worker.Paused {
+				checks = append(checks, serve.Check{Name: s.TopicPartition.String(), Err: fmt.Errorf("paused: %s", s.Err)})
+			}
+		}
+	}
+	return checks
+}

@@ -1,0 +1,134 @@
+package daemon
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"sessionfold/worker"
+)
+
+// metrics are what /metrics shows. Counters are the parts' own; this only
+// names them. No label ever holds an id.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+}
+
+// Build is what the program says of itself.
+type Build struct {
+	Version, Commit, Go string
+}
+
+func newMetrics(b Build) *metrics {
+	m := &metrics{registry: prometheus.NewRegistry(), requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "folder_http_request_duration_seconds", Help: "Time to answer a read, by route pattern and status code.",
+		Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"route", "status"})}
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "folder_build_info", Help: "1, labelled with the version.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": b.Go},
+	})
+	info.Set(1)
+	m.registry.MustRegister(m.requests, info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) observe(route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// subject is what the collector asks.
+type subject interface {
+	Stats() worker.Stats
+	Sources() []worker.SourceStatus
+}
+
+// collector reads the worker's counters at each scrape.
+type collector struct{ of subject }
+
+type single struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	get  func(*worker.Stats) float64
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("folder_"+name, help, labels, nil)
+}
+
+func counter(name, help string, get func(*worker.Stats) float64) single {
+	return single{desc(name, help), prometheus.CounterValue, get}
+}
+
+func gauge(name, help string, get func(*worker.Stats) float64) single {
+	return single{desc(name, help), prometheus.GaugeValue, get}
+}
+
+var singles = []single{
+	counter("records_total", "Records folded and committed.", func(s *worker.Stats) float64 { return float64(s.Records) }),
+	counter("record_bytes_total", "Bytes of keys and values of those records.", func(s *worker.Stats) float64 { return float64(s.Bytes) }),
+	counter("commits_total", "Transactions committed.", func(s *worker.Stats) float64 { return float64(s.Commits) }),
+	counter("commit_seconds_total", "Time spent in transactions.", func(s *worker.Stats) float64 { return s.CommitSeconds }),
+	counter("fold_seconds_total", "Time spent folding.", func(s *worker.Stats) float64 { return s.FoldSeconds }),
+	counter("apply_seconds_total", "Time spent writing committed steps to the store.", func(s *worker.Stats) float64 { return s.ApplySeconds }),
+	counter("restores_total", "Restores of a source from its changelog.", func(s *worker.Stats) float64 { return float64(s.Restores) }),
+	counter("restore_failures_total", "Restores that failed and were tried again.", func(s *worker.Stats) float64 { return float64(s.RestoreFailures) }),
+	counter("restored_records_total", "Changelog records read by restores.", func(s *worker.Stats) float64 { return float64(s.RestoredRecords) }),
+	counter("restore_seconds_total", "Time spent in restores.", func(s *worker.Stats) float64 { return s.RestoreSeconds }),
+	counter("rejoins_total", "Sources restored because the group membership changed silently.", func(s *worker.Stats) float64 { return float64(s.Rejoined) }),
+	counter("gaps_total", "Gaps noted: offsets that the brokers no longer had.", func(s *worker.Stats) float64 { return float64(s.Gaps) }),
+	counter("poll_errors_total", "Errors of polls.", func(s *worker.Stats) float64 { return float64(s.PollErrors) }),
+	counter("producer_starts_total", "Transactional producers made.", func(s *worker.Stats) float64 { return float64(s.ProducerRuns) }),
+	gauge("buffered_records", "Records polled and not folded yet.", func(s *worker.Stats) float64 { return float64(s.Buffered) }),
+	gauge("last_commit_timestamp_seconds", "When the last transaction was committed; 0 before the first.", func(s *worker.Stats) float64 { return seconds(s.LastCommit) }),
+	gauge("last_loop_timestamp_seconds", "When the loop last came round; 0 before the first.", func(s *worker.Stats) float64 { return seconds(s.LastLoop) }),
+}
+
+var (
+	failuresDesc   = desc("commit_failures_total", "Transactions that were not committed, by the point of failure.", "where")
+	rebalancesDesc = desc("rebalanced_partitions_total", "Partitions assigned, revoked and lost.", "event")
+	stateDesc      = desc("source_state", "1 for the state a partition of this worker is in.", "topic", "partition", "state")
+	lagDesc        = desc("source_lag_records", "Offsets between the next one to fold and the high watermark.", "topic", "partition")
+	nextDesc       = desc("source_next_offset", "Next offset to fold, of what is committed.", "topic", "partition")
+)
+
+// Describe sends nothing: which series exist depends on the assignment.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends everything as it is now.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	s := c.of.Stats()
+	for _, m := range singles {
+		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.get(&s))
+	}
+	for where, n := range s.CommitFailures {
+		ch <- prometheus.MustNewConstMetric(failuresDesc, prometheus.CounterValue, float64(n), where)
+	}
+	for event, n := range map[string]uint64{"assigned": s.Assigned, "revoked": s.Revoked, "lost": s.Lost} {
+		ch <- prometheus.MustNewConstMetric(rebalancesDesc, prometheus.CounterValue, float64(n), event)
+	}
+	for _, src := range c.of.Sources() {
+		topic, partition := src.Topic, strconv.Itoa(int(src.Partition))
+		ch <- prometheus.MustNewConstMetric(stateDesc, prometheus.GaugeValue, 1, topic, partition, src.State.String())
+		ch <- prometheus.MustNewConstMetric(nextDesc, prometheus.GaugeValue, float64(src.Next), topic, partition)
+		if src.High >= src.Next {
+			ch <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, float64(src.High-src.Next), topic, partition)
+		}
+	}
+}
+
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}

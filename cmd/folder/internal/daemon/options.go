@@ -1,0 +1,145 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"sessionfold/cmd/folder/internal/app"
+	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/fold"
+	"sessionfold/serve"
+	"sessionfold/source"
+	"sessionfold/wire"
+)
+
+// AppConfig is the worker's part of the configuration.
+func AppConfig(c *config.Config, log *slog.Logger) (app.Config, error) {
+	conn, err := Conn(c, log)
+	if err != nil {
+		return app.Config{}, err
+	}
+	a := app.Config{
+		Kafka: conn, Group: c.Kafka.Group, Instance: c.Kafka.Instance,
+		ChangesTopic: c.ChangesTopic(), ReplicationFactor: int16(c.Output.ReplicationFactor), CheckTopics: !c.Output.CreateTopics,
+		SessionTimeout: c.Kafka.SessionTimeout, LeaveOnStop: c.Kafka.LeaveOnStop,
+		DataDir: c.Store.Dir, CacheBytes: int64(c.Store.Cache),
+		BatchInterval: c.Commit.Interval, BatchRecords: int(c.Commit.MaxRecords), BatchBytes: int(c.Commit.MaxBytes),
+		Logger: log,
+	}
+	for i := range c.Streams {
+		a.Streams = append(a.Streams, stream(&c.Streams[i]))
+	}
+	return a, nil
+}
+
+func stream(s *config.Stream) app.Stream {
+	return app.Stream{
+		Name: s.Name, Dialect: s.WireDialect(), Topics: s.ExtraTopics(),
+		Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews},
+	}
+}
+
+// SourceStreams are the streams as the reader of logs wants them.
+func SourceStreams(c *config.Config) []source.Stream {
+	var out []source.Stream
+	for i := range c.Streams {
+		s := &c.Streams[i]
+		topics := s.ExtraTopics()
+		if s.WireDialect() == wire.DialectAGDX {
+			topics = append(wire.TopicsOf(s.Name), topics...)
+		}
+		out = append(out, source.Stream{Name: s.Name, Dialect: s.WireDialect(), Topics: topics})
+	}
+	return out
+}
+
+// ServedStreams are the streams as the reads want them.
+func ServedStreams(c *config.Config) []serve.Stream {
+	var out []serve.Stream
+	for i := range c.Streams {
+		s := &c.Streams[i]
+		out = append(out, serve.Stream{Name: s.Name, Dialect: s.WireDialect(), Lane: s.LaneTopic()})
+	}
+	return out
+}
+
+// Conn says how to reach the brokers.
+func Conn(c *config.Config, log *slog.Logger) (source.Conn, error) {
+	k := &c.Kafka
+	conn := source.Conn{Brokers: k.Brokers, ClientID: k.ClientID, Logger: log}
+	if k.TLS {
+		t, err := tlsConfig(k)
+		if err != nil {
+			return conn, err
+		}
+		conn.TLS = t
+	}
+	if k.SASLMechanism != "none" {
+		conn.SASL = source.SASL{Mechanism: k.SASLMechanism, User: k.SASLUser, Password: password(k)}
+	}
+	return conn, nil
+}
+
+// password reads the file at each login, so that a rotated one is taken.
+func password(k *config.Kafka) func() (string, error) {
+	return func() (string, error) {
+		if k.SASLPasswordFile == "" {
+			return k.SASLPassword, nil
+		}
+		b, err := os.ReadFile(k.SASLPasswordFile)
+		if err != nil {
+			return "", fmt.Errorf("kafka.sasl_password_file: %w", err)
+		}
+		return strings.TrimRight(string(b), "\r\n"), nil
+	}
+}
+
+func tlsConfig(k *config.Kafka) (*tls.Config, error) {
+	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: k.TLSServerName}
+	if k.TLSCAFile != "" {
+		pem, err := os.ReadFile(k.TLSCAFile)
+		if err != nil {
+			return nil, fmt.Errorf("kafka.tls_ca_file: %w", err)
+		}
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("kafka.tls_ca_file: %s holds no PEM certificate", k.TLSCAFile)
+		}
+	}
+	if k.TLSCertFile == "" {
+		return t, nil
+	}
+	load := func() (*tls.Certificate, error) {
+		cert, err := tls.LoadX509KeyPair(k.TLSCertFile, k.TLSKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("kafka.tls_cert_file: %w", err)
+		}
+		return &cert, nil
+	}
+	if _, err := load(); err != nil { // now, not at the first connection
+		return nil, err
+	}
+	t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
+	return t, nil
+}
+
+// tokens reads the token file; nil without one.
+func tokens(c *config.Config) (*serve.Tokens, error) {
+	if c.HTTP.TokensFile == "" {
+		return nil, nil
+	}
+	f, err := os.Open(c.HTTP.TokensFile)
+	if err != nil {
+		return nil, fmt.Errorf("http.tokens_file: %w", err)
+	}
+	defer f.Close()
+	t, err := serve.ParseTokens(f)
+	if err != nil {
+		return nil, fmt.Errorf("http.tokens_file: %s: %w", c.HTTP.TokensFile, err)
+	}
+	return t, nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/cmd/folder/internal/daemon"
+)
+
+func runCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run a worker: fold the configured streams and serve their sessions",
+		Long: "run joins the consumer group, folds the partitions it is given exactly once and serves the reads.\n" +
+			"SIGTERM or SIGINT ends it cleanly, a second one at once. Exit code 2 is a bad configuration.",
+		Args: args(cobra.NoArgs),
+	}
+	f := addConfigFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		l, err := config.Load(f.input(c))
+		if err != nil {
+			return err
+		}
+		log := newLogger(c.err, &l.Config)
+		for _, w := range l.Warnings {
+			log.Warn(w)
+		}
+		d, err := daemon.New(&l.Config, build(), log)
+		if err != nil {
+			return err
+		}
+		v := buildVersion()
+		log.Info("folder starts", "version", v.Version, "commit", v.Commit, "group", l.Kafka.Group, "streams", len(l.Streams))
+		if err := d.Run(cmd.Context()); err != nil {
+			return err
+		}
+		log.Info("stopped")
+		return nil
+	}
+	return cmd
+}
+
+func build() daemon.Build {
+	v := buildVersion()
+	return daemon.Build{Version: v.Version, Commit: v.Commit, Go: v.Go}
+}
+
+// newLogger writes text on a terminal and JSON elsewhere, unless told otherwise.
+func newLogger(w io.Writer, c *config.Config) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Log.Level)) // the schema allows only its words
+	o := &slog.HandlerOptions{Level: level}
+	if c.Log.Format == "text" || c.Log.Format == "auto" && terminal(w) {
+		return slog.New(slog.NewTextHandler(w, o))
+	}
+	return slog.New(slog.NewJSONHandler(w, o))
+}
