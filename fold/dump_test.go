@@ -124,7 +124,11 @@ func (d dumper) step(s *Step) string {
 		}
 		fmt.Fprintf(&b, "  %s %s, last %d\n    %s\n", d.id(ss.ID), known, ss.Last, d.fields(ss.New))
 		for _, r := range ss.Rows {
-			fmt.Fprintf(&b, "    row %d@%d %s %s\n", r.Time, r.Rec.Offset, r.Rec.Kind, r.Rec.Display)
+			fmt.Fprintf(&b, "    row %d@%d %s %s", r.Time, r.Rec.Offset, r.Rec.Kind, r.Rec.Display)
+			if r.Rec.Reason != "" {
+				fmt.Fprintf(&b, " (%s)", r.Rec.Reason)
+			}
+			b.WriteString("\n")
 		}
 	}
 	for i := range s.Changes {

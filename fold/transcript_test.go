@@ -106,6 +106,12 @@ func (w *world) run(td *datadriven.TestData) (string, error) {
 			return "", err
 		}
 		return w.guard(func() string { return w.dump.step(f.fold(w.cfg, recs)) }), nil
+	case "agdx":
+		recs, err := w.decode(f.src, td.Input)
+		if err != nil {
+			return "", err
+		}
+		return w.guard(func() string { return w.dump.step(f.fold(w.cfg, recs)) }), nil
 	case "many": // one record for each of N sessions, in descending order of id
 		return w.many(f, int(num("sessions", 0))), nil
 	case "expire":
