@@ -321,4 +321,3 @@ func (c *checker) strangers() error {
 	}
 	return errors.Join(it.Error(), it.Close())
 }
-

@@ -1,0 +1,230 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+
+	"sessionfold/fold"
+	"sessionfold/index/row"
+	"sessionfold/wire"
+)
+
+const stream = "agents"
+
+// tb is what testing.T and rapid.T have in common.
+type tb interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+// world is a stream of three sources with the log that was folded of each, and
+// the changelog that its steps made.
+type world struct {
+	sources []*worldSource
+	clock   uint64 // ms
+	cap     uint64
+}
+
+type worldSource struct {
+	*wire.Source
+	front     fold.Frontier
+	partials  map[wire.ID]*fold.Partial
+	log       []wire.Record // everything folded
+	changelog []row.Op      // durable ops, in order
+	batches   []*row.Batch
+}
+
+func newWorld(generation uint64) *world {
+	w := &world{cap: 12, clock: 1_700_000_000_000}
+	for _, s := range []*wire.Source{
+		wire.NewSource(stream, stream+".agent.sessions", generation, 0, wire.RoleLane, wire.DialectAGDX),
+		wire.NewSource(stream, stream+".agent.sessions", generation, 1, wire.RoleLane, wire.DialectAGDX),
+		wire.NewSource(stream, stream+".agent.streams", generation+1, 0, wire.RoleChunks, wire.DialectAGDX),
+	} {
+		w.sources = append(w.sources, &worldSource{Source: s, partials: map[wire.ID]*fold.Partial{}})
+	}
+	return w
+}
+
+func sessionID(n int) wire.ID {
+	var id wire.ID
+	binary.BigEndian.PutUint64(id[8:], uint64(n)*0x9e3779b97f4a7c15) // spread, so that ids are in no order of time
+	return id
+}
+
+// record makes the next record of a source for a session.
+func (w *world) record(t *rapid.T, s *worldSource, session int) wire.Record {
+	w.clock += rapid.SampledFrom([]uint64{0, 0, 1, 7}).Draw(t, "ms")
+	offset := s.front.Next
+	if n := len(s.log); n > 0 {
+		offset = max(offset, s.log[n-1].Offset+1)
+	}
+	offset += rapid.SampledFrom([]uint64{0, 0, 0, 1, 5}).Draw(t, "hole")
+	rec := wire.Record{
+		Offset: offset, Time: (w.clock - rapid.SampledFrom([]uint64{0, 0, 0, 30}).Draw(t, "late")) * 1000,
+		HasSession: true, Session: sessionID(session), Kind: wire.KindEvent, Display: wire.DisplayAgentMessage,
+		Agent: fmt.Appendf(nil, "agent-%d", session%5), Facts: wire.FactAuthor,
+		Summary: []wire.SummaryItem{{Key: wire.SumSize, Type: wire.SumNumber, Num: offset}},
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "record") {
+	case 0:
+		if s.Role == wire.RoleLane {
+			rec.Display, rec.Facts = wire.DisplaySessionStarted, rec.Facts|wire.FactLane
+			rec.Lifecycle = &wire.Lifecycle{Status: wire.StatusActive, Start: &wire.Start{Label: fmt.Appendf(nil, "session %d", session), HasLabel: true, Agent: []byte("owner")}}
+		}
+	case 1:
+		if s.Role == wire.RoleLane {
+			rec.Display, rec.Facts = wire.DisplaySessionCompleted, rec.Facts|wire.FactLane
+			rec.Lifecycle = &wire.Lifecycle{Status: wire.StatusCompleted, Reason: []byte("done")}
+		}
+	case 2:
+		rec.Kind, rec.Display, rec.Tool = wire.KindCommand, wire.DisplayToolCall, []byte("search")
+		rec.Facts |= wire.FactToolCall | wire.FactUsage
+		rec.Usage = &wire.Usage{In: 10, Out: 3}
+	case 3:
+		rec = wire.Record{Offset: offset, Time: rec.Time, Reason: "cbor"} // undecodable, unattributed
+	}
+	return rec
+}
+
+// step folds records onto a source; it does not touch any store.
+func (w *world) step(s *worldSource, recs []wire.Record) *row.Batch {
+	step := fold.Apply(&fold.Config{TimelineCap: w.cap}, s.Source, s.front, s.partials, recs)
+	if step == nil {
+		return nil
+	}
+	for i := range step.Sessions {
+		s.partials[step.Sessions[i].ID] = step.Sessions[i].New
+	}
+	s.log = append(s.log, recs...)
+	s.front = step.Frontier
+	b := row.Encode(step)
+	for _, op := range b.Ops {
+		if op.Durable {
+			s.changelog = append(s.changelog, op)
+		}
+	}
+	s.batches = append(s.batches, b)
+	return b
+}
+
+// draw makes and folds a batch of some records of few sessions.
+func (w *world) draw(t *rapid.T, sessions, most int) *row.Batch {
+	s := rapid.SampledFrom(w.sources).Draw(t, "source")
+	start := len(s.log)
+	for range rapid.IntRange(1, most).Draw(t, "records") {
+		s.log = append(s.log, w.record(t, s, rapid.IntRange(1, sessions).Draw(t, "session")))
+	}
+	recs := slices.Clone(s.log[start:])
+	s.log = s.log[:start]
+	return w.step(s, recs)
+}
+
+// refold is a store that folded the world's logs in one batch each.
+func (w *world) refold(t tb, generation uint64) *Store {
+	t.Helper()
+	again := newWorld(generation)
+	again.cap = w.cap
+	s := open(t, vfs.NewMem())
+	for i, src := range w.sources {
+		if b := again.step(again.sources[i], src.log); b != nil {
+			apply(t, s, b)
+		}
+	}
+	return s
+}
+
+func open(t tb, fs vfs.FS) *Store {
+	t.Helper()
+	s, err := Open(Options{Dir: "store", FS: fs, CacheBytes: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeStore(t tb, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func apply(t tb, s *Store, bs ...*row.Batch) {
+	t.Helper()
+	var steps []Applied
+	for _, b := range bs {
+		steps = append(steps, Applied{Batch: b, ChangelogNext: int64(b.Frontier.Next) * 3})
+	}
+	if err := s.Apply(steps); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func check(t tb, s *Store) Report {
+	t.Helper()
+	r, err := s.Check(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Total > 0 {
+		t.Fatalf("check found %d problems: %v", r.Total, r.Problems)
+	}
+	return r
+}
+
+func digest(t tb, s *Store) Digest {
+	t.Helper()
+	d, err := s.Digest(context.Background(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func reader(t tb, s *Store) *Reader {
+	t.Helper()
+	r, err := s.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestWorldIsRich: the generator reaches the cases the properties are about.
+func TestWorldIsRich(t *testing.T) {
+	var moved, truncated, several int
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(1)
+		for range 20 {
+			w.draw(rt, 4, 20)
+		}
+		for n := 1; n <= 4; n++ {
+			sources := 0
+			for _, s := range w.sources {
+				if p := s.partials[sessionID(n)]; p != nil {
+					sources++
+					if p.Start != nil && p.Start.At != p.First {
+						moved++
+					}
+					if p.Truncated {
+						truncated++
+					}
+				}
+			}
+			if sources > 1 {
+				several++
+			}
+		}
+	})
+	if moved == 0 || truncated == 0 || several == 0 {
+		t.Errorf("%d sessions moved, %d partials truncated, %d sessions in several sources", moved, truncated, several)
+	}
+}
