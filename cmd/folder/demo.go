@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,10 +31,11 @@ type demoPlan struct {
 }
 
 type demoOptions struct {
-	dir, listen, admin string
-	rate               float64
-	sessions           int
-	logLevel           string
+	dir       string
+	rate      float64
+	sessions  int
+	kafkaPort int
+	flags     map[string]string // configuration, for the flags that were set
 }
 
 func demoCommand(c *cli) *cobra.Command {
@@ -47,14 +49,22 @@ func demoCommand(c *cli) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "folder-demo"), "directory of the broker's log and the index")
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the reads")
-	fs.StringVar(&o.admin, "admin", "127.0.0.1:9090", "address of health and metrics")
+	listen := fs.String("listen", "127.0.0.1:8080", "address of the reads (FOLDER_HTTP_LISTEN)")
+	admin := fs.String("admin", "127.0.0.1:9090", "address of health and metrics (FOLDER_ADMIN_LISTEN)")
+	level := fs.String("log", "warn", "least level of the logs: debug, info, warn, error")
+	fs.IntVar(&o.kafkaPort, "kafka-port", 0, "port of the broker on 127.0.0.1; 0 is a free one")
 	fs.Float64Var(&o.rate, "rate", 100, "records per second; 0 is as fast as possible")
 	fs.IntVar(&o.sessions, "sessions", 0, "sessions to write; 0 is no end")
-	fs.StringVar(&o.logLevel, "log", "warn", "least level of the logs: debug, info, warn, error")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.rate < 0 || o.sessions < 0 || o.rate == 0 && o.sessions == 0 {
 			return usageError{errors.New("--rate and --sessions are not negative, and not both 0\n    hint: without a rate the log needs an end")}
+		}
+		o.flags = map[string]string{"log.level": *level}
+		if fs.Changed("listen") {
+			o.flags["http.listen"] = *listen
+		}
+		if fs.Changed("admin") {
+			o.flags["admin.listen"] = *admin
 		}
 		plan, err := o.plan(fs.Changed("sessions"))
 		if err != nil {
@@ -94,16 +104,12 @@ func (o *demoOptions) plan(sessionsSet bool) (demoPlan, error) {
 }
 
 func (c *cli) demo(ctx context.Context, o *demoOptions, plan demoPlan) (err error) {
-	b, err := broker.Start(broker.Options{DataDir: filepath.Join(o.dir, "kafka")})
+	b, err := broker.Start(broker.Options{DataDir: filepath.Join(o.dir, "kafka"), Port: o.kafkaPort})
 	if err != nil {
 		return err
 	}
 	defer b.Close() // last: the worker's final commit needs it
-	l, err := config.Load(config.Input{Flags: map[string]string{
-		"kafka.brokers": b.Addrs()[0], "kafka.group": "demo", "kafka.instance": "demo", "kafka.session_timeout": "10s",
-		"streams": "[{name: " + demoStream + "}]", "store.dir": filepath.Join(o.dir, "index"), "output.replication_factor": "1",
-		"http.listen": o.listen, "admin.listen": o.admin, "log.level": o.logLevel, "log.format": "text",
-	}})
+	l, err := c.demoConfig(o, b.Addrs()[0])
 	if err != nil {
 		return err
 	}
@@ -143,6 +149,23 @@ func (c *cli) demo(ctx context.Context, o *demoOptions, plan demoPlan) (err erro
 	return err
 }
 
+// demoConfig is the worker's configuration: only its listeners may be chosen.
+func (c *cli) demoConfig(o *demoOptions, broker string) (*config.Loaded, error) {
+	flags := map[string]string{
+		"kafka.brokers": broker, "kafka.group": "demo", "kafka.instance": "demo", "kafka.session_timeout": "10s",
+		"streams": "[{name: " + demoStream + "}]", "store.dir": filepath.Join(o.dir, "index"), "output.replication_factor": "1",
+		"log.format": "text",
+	}
+	maps.Copy(flags, o.flags)
+	in := config.Input{Flags: flags}
+	for _, name := range []string{"FOLDER_HTTP_LISTEN", "FOLDER_ADMIN_LISTEN"} {
+		if v := c.getenv(name); v != "" {
+			in.Env = append(in.Env, name+"="+v)
+		}
+	}
+	return config.Load(in)
+}
+
 func (c *cli) demoHello(o *demoOptions, addr string, d *daemon.Daemon, had uint64) {
 	reads := d.ReadsURL()
 	if had > 0 {
@@ -155,9 +178,13 @@ health   %s/readyz, metrics at /metrics
 Look at it:
   curl -s '%s/sessions/%s?limit=5&total=true'
   curl -s '%s/sessions/%s?status=failed'
-  folder sessions list --url %s --stream %s
-  folder sessions events --url %s --stream %s SESSION
+  folder sessions list --url %s
+  folder sessions events --url %s SESSION
+
+Prove it:
+  folder export --kafka.brokers %s --stream %s -o demo.ndjson.gz
+  folder replay demo.ndjson.gz --compare %s
 
 Ctrl-C ends it; the same command goes on where it stopped.
-`, addr, o.dir, reads, d.AdminURL(), reads, demoStream, reads, demoStream, reads, demoStream, reads, demoStream)
+`, addr, o.dir, reads, d.AdminURL(), reads, demoStream, reads, demoStream, reads, reads, addr, demoStream, reads)
 }

@@ -47,7 +47,6 @@ func newRoot(c *cli) *cobra.Command {
 			"Start with: folder demo",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 	}
 	root.SetOut(c.out)
 	root.SetErr(c.err)

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"sessionfold/cmd/folder/internal/replay"
+	"sessionfold/testenv/agdxlog"
+	"sessionfold/wire"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"folder": main})
+}
+
+// TestScripts runs the command line as a person does.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/script",
+		Setup: setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": cmdStatus,
+			"await":  cmdAwait,
+			"log":    cmdLog,
+			"set":    cmdSet,
+		},
+	})
+}
+
+// setup gives every script free ports, because scripts run at the same time.
+func setup(env *testscript.Env) error {
+	for _, name := range []string{"READS", "ADMIN", "KAFKA"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		addr := l.Addr().String()
+		if err := l.Close(); err != nil {
+			return err
+		}
+		_, port, _ := net.SplitHostPort(addr)
+		env.Setenv(name, addr)
+		env.Setenv(name+"_PORT", port)
+	}
+	env.Setenv("FOLDER_HTTP_LISTEN", env.Getenv("READS"))
+	env.Setenv("FOLDER_ADMIN_LISTEN", env.Getenv("ADMIN"))
+	env.Setenv("FOLDER_URL", "http://"+env.Getenv("READS")+"/agdx")
+	return nil
+}
+
+// status N cmd… runs a command and wants its exit code.
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if e, ok := err.(*exec.ExitError); ok {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// await 'regexp' cmd… runs a command again and again until it succeeds and its
+// output matches.
+func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
+	re, err := regexp.Compile(args[0])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	pause := time.NewTicker(50 * time.Millisecond)
+	defer pause.Stop()
+	var last string
+	for {
+		// Not ts.Exec, which would write every try into the transcript.
+		cmd := exec.CommandContext(ctx, args[1], args[2:]...)
+		cmd.Dir, cmd.Env = ts.Getenv("WORK"), os.Environ()
+		for _, name := range []string{"FOLDER_URL", "KAFKA", "WORK", "PATH"} {
+			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		}
+		out, err := cmd.CombinedOutput()
+		if err == nil && re.Match(out) {
+			return
+		}
+		if ctx.Err() == nil {
+			last = fmt.Sprintf("%v\n%s", err, out)
+		}
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("%s does not give %s: %s", strings.Join(args[1:], " "), re, last)
+		case <-pause.C:
+		}
+	}
+}
+
+// set NAME file 'regexp' takes the first group of a match in a file.
+func cmdSet(ts *testscript.TestScript, neg bool, args []string) {
+	m := regexp.MustCompile(args[2]).FindStringSubmatch(ts.ReadFile(args[1]))
+	if len(m) < 2 {
+		ts.Fatalf("%s does not match %s:\n%s", args[1], args[2], ts.ReadFile(args[1]))
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// log DIR writes a small log: one file per role, known sessions.
+func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	l := agdxlog.New("agents")
+	a := l.Session("first", "planner")
+	a.Start(agdxlog.Start{Label: "fix the login", Tags: []string{"team-a"}})
+	a.User("please")
+	a.Model("large-1", agdxlog.Tokens{In: 120, Out: 30, CostMicros: 2500})
+	a.Tool("grep", `{"pattern":"login"}`, `{"hits":3}`)
+	b := a.Child(agdxlog.NameID("child"), "coder")
+	b.Start(agdxlog.Start{Label: "write the patch"})
+	b.Model("small-1", agdxlog.Tokens{In: 50, Out: 10, CostMicros: -1})
+	b.ToolFails("apply", `{"file":"a.go"}`, "it does not apply")
+	b.End(wire.TaskFailed, "gave up")
+	a.End(wire.TaskCompleted, "done")
+	c := l.Session("open", "watcher")
+	c.Start(agdxlog.Start{Label: "watch"})
+	c.Undecodable(wire.RoleLane)
+	a.Pause("planner")
+	out, next := map[string][]byte{}, map[string]uint64{}
+	for i, r := range l.Records {
+		tp := wire.TopicPartition{Topic: r.Topic}
+		raw := wire.Raw{Offset: next[r.Topic], Timestamp: 1_764_000_000_000 + int64(i)*1000, Key: r.Key, Value: r.Value, Headers: r.Headers}
+		next[r.Topic]++
+		b, err := replay.AppendRecord(out[r.Topic], tp, &raw)
+		ts.Check(err)
+		out[r.Topic] = b
+	}
+	for topic, b := range out {
+		ts.Check(os.WriteFile(filepath.Join(dir, topic+".ndjson"), b, 0o644))
+	}
+	for name, s := range map[string]*agdxlog.Session{"FIRST": a, "CHILD": b, "OPEN": c} {
+		ts.Setenv(name, s.ID.String())
+	}
+	ts.Logf("%d records in %s", len(l.Records), fmt.Sprint(len(out)))
+}
