@@ -74,6 +74,10 @@ func (p *Producer) Commit(ctx context.Context, t *Txn) ([]int64, error) {
 	if p.cl == nil {
 		return nil, fail(AtBegin, errNoProducer)
 	}
+	for i := range t.Steps {
+		src := t.Steps[i].Batch.Source
+		p.meet(ctx, p.cfg.Topics.Changelog(src.Topic), int32(src.Partition))
+	}
 	if err := p.cl.BeginTransaction(); err != nil {
 		return nil, fail(AtBegin, err)
 	}

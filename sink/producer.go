@@ -34,7 +34,8 @@ type Config struct {
 type Producer struct {
 	cfg      Config
 	cl       *kgo.Client
-	implicit bool // the broker adds the group to the transaction by itself (KIP-890, part 2)
+	seen     map[string]bool // changelog topics that the client has the metadata of
+	implicit bool            // the broker adds the group to the transaction by itself (KIP-890, part 2)
 }
 
 // New makes a producer without a connection: Renew connects it.
@@ -78,7 +79,7 @@ func (p *Producer) Renew(ctx context.Context) error {
 		cl.Close()
 		return fmt.Errorf("sink: versions of the broker: %w", err)
 	}
-	p.cl, p.implicit = cl, implicit
+	p.cl, p.implicit, p.seen = cl, implicit, map[string]bool{}
 	return nil
 }
 
@@ -88,6 +89,23 @@ func (p *Producer) Close() {
 	if p.cl != nil {
 		p.cl.Close()
 		p.cl = nil
+	}
+}
+
+// meet makes sure that the client knows a changelog partition. It looks a topic
+// up by itself when it is first written to, but later believes for minutes that
+// the topic has as many partitions as it had then.
+func (p *Producer) meet(ctx context.Context, topic string, partition int32) {
+	if !p.seen[topic] {
+		p.seen[topic] = true
+		return
+	}
+	for range 40 {
+		if leader, _, _ := p.cl.PartitionLeader(topic, partition); leader >= 0 || ctx.Err() != nil {
+			return
+		}
+		p.cl.ForceMetadataRefresh()
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

@@ -28,6 +28,7 @@ type App struct {
 	changes  *source.ChangeReader
 	topics   *sink.Topics
 	producer *sink.Producer
+	world    *worker.Env
 	worker   *worker.Worker
 }
 
@@ -78,10 +79,11 @@ func (a *App) connect() (err error) {
 		Opts: opts, Group: cfg.Group, Instance: cfg.Instance, Topics: a.topics,
 		TransactionTimeout: cfg.TransactionTimeout, Quiet: a.reader.Quiet,
 	})
+	a.world = a.env()
 	a.worker = worker.New(worker.Config{
 		BatchInterval: cfg.BatchInterval, BatchRecords: cfg.BatchRecords, BatchBytes: cfg.BatchBytes,
 		CacheSessions: cfg.CacheSessions, StopTimeout: cfg.StopTimeout, Logger: cfg.Logger,
-	}, a.env())
+	}, a.world)
 	a.consumer, err = source.New(source.Config{
 		Conn: cfg.Kafka, Group: cfg.Group, Instance: cfg.Instance, Streams: a.streams,
 		SessionTimeout: cfg.SessionTimeout, MetadataMaxAge: cfg.MetadataMaxAge, LeaveOnClose: cfg.LeaveOnStop,

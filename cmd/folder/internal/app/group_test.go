@@ -1,0 +1,249 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"sessionfold/testenv"
+	"sessionfold/wire"
+	"sessionfold/worker"
+)
+
+// owned waits until the workers own all partitions, each at least min of them.
+func (r *rig) shared(min int, ws ...*running) {
+	r.t.Helper()
+	testenv.Eventually(r.t, 15*time.Second, func() error {
+		total := 0
+		for i, w := range ws {
+			n := 0
+			for _, s := range w.Sources() {
+				if s.Topic == r.lane && s.State == worker.Active {
+					n++
+				}
+			}
+			if n < min {
+				return fmt.Errorf("worker %d owns %d partitions", i, n)
+			}
+			total += n
+		}
+		if total != int(r.parts) {
+			return fmt.Errorf("%d of %d partitions are owned", total, r.parts)
+		}
+		return nil
+	})
+}
+
+// digestOf folds what the workers' stores hold together: every source counts
+// where it has got furthest.
+func (r *rig) sameTogether(ws ...*running) {
+	r.t.Helper()
+	want := r.offline()
+	ctx := context.Background()
+	rd, err := want.Reader()
+	r.must(err)
+	defer rd.Close()
+	sources, err := rd.Sources(r.stream)
+	r.must(err)
+	for _, m := range sources {
+		found := false
+		for _, w := range ws {
+			for _, s := range w.Sources() {
+				if s.Source == nil || s.Topic != m.Source.Topic || s.Source.Partition != m.Source.Partition {
+					continue
+				}
+				found = true
+				got, ok, err := w.Store().Meta(s.Source)
+				r.must(err)
+				gf, wf := got.Frontier, m.Frontier
+				gf.Seq, wf.Seq = 0, 0
+				if !ok || fmt.Sprint(gf) != fmt.Sprint(wf) {
+					r.t.Errorf("%s: frontier %v, want %v", m.Source, gf, wf)
+				}
+			}
+		}
+		if !found {
+			r.t.Errorf("%s is owned by no worker", m.Source)
+		}
+	}
+	// A session lies in one partition here, so its owner has the whole of it.
+	byID := map[wire.ID]map[[32]byte]bool{}
+	for _, w := range ws {
+		r.must(w.Store().DigestSessions(ctx, r.stream, func(id wire.ID, d digest) error {
+			if byID[id] == nil {
+				byID[id] = map[[32]byte]bool{}
+			}
+			byID[id][d.Partials] = true
+			return nil
+		}))
+	}
+	r.must(want.DigestSessions(ctx, r.stream, func(id wire.ID, d digest) error {
+		if !byID[id][d.Partials] {
+			return fmt.Errorf("session %s is in no worker's store as the log has it", id)
+		}
+		return nil
+	}))
+}
+
+func TestTwoWorkersShareAndTakeOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 4)
+	r.sessions(40)
+	a := r.start(r.config(t.TempDir(), "a"))
+	r.caughtUp(a)
+	b := r.start(r.config(t.TempDir(), "b"))
+	r.shared(1, a, b)
+	r.sessions(40)
+	r.caughtUp(a, b)
+	r.sameTogether(a, b)
+	r.changes()
+	// One stops and leaves; the other goes on with all of it.
+	a.stop()
+	r.sessions(40)
+	r.caughtUp(b)
+	r.sameTogether(b)
+	r.changes()
+	// It comes back to a directory that is behind.
+	a = r.start(r.config(a.cfg.DataDir, "a"))
+	r.shared(1, a, b)
+	r.sessions(40)
+	r.caughtUp(a, b)
+	r.sameTogether(a, b)
+	r.changes()
+}
+
+// A worker that dies between the commit in Kafka and the write to its store
+// finds the changelog ahead of the store; a later one reads it from there.
+func TestCrashBetweenKafkaAndStore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.sessions(20)
+	dir := t.TempDir()
+	w := r.start(r.config(dir, "a"))
+	r.caughtUp(w)
+	w.stop()
+	before := w.Stats().Records
+	r.sessions(20)
+	reached := make(chan struct{})
+	w = r.start(r.config(dir, "a"), func(a *App) {
+		a.world.Apply = func([]worker.Applied) error {
+			select {
+			case <-reached:
+			default:
+				close(reached)
+			}
+			return errors.New("the process dies here")
+		}
+		// Nothing is restored any more either: this store stays behind.
+		restore := a.world.Identify
+		a.world.Identify = func(ctx context.Context, tp wire.TopicPartition) (wire.Identity, error) {
+			select {
+			case <-reached:
+				return wire.Identity{}, errors.New("dead")
+			default:
+				return restore(ctx, tp)
+			}
+		}
+	})
+	<-reached
+	_ = w.end()
+	if before == 0 {
+		t.Fatal("nothing was committed before the crash")
+	}
+	w = r.start(r.config(dir, "a"))
+	r.caughtUp(w)
+	if got := w.Stats().RestoredRecords; got == 0 {
+		t.Fatal("the store was not behind the changelog")
+	}
+	r.sessions(5)
+	r.caughtUp(w)
+	r.sameButRows(w)
+	r.changes()
+}
+
+// A worker with a store that fails once goes on in the same process.
+func TestStoreFailsOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.sessions(20)
+	failed := false
+	w := r.start(r.config(t.TempDir(), "a"), func(a *App) {
+		apply := a.world.Apply
+		a.world.Apply = func(s []worker.Applied) error {
+			if !failed {
+				failed = true
+				return errors.New("no room")
+			}
+			return apply(s)
+		}
+	})
+	r.caughtUp(w)
+	r.sessions(5)
+	r.caughtUp(w)
+	if w.Stats().CommitFailures["store"] != 1 {
+		t.Fatalf("failures: %v", w.Stats().CommitFailures)
+	}
+	r.sameButRows(w)
+	r.changes()
+}
+
+func TestEmptyDiskIsRestored(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 4)
+	r.sessions(60)
+	w := r.start(r.config(t.TempDir(), "a"))
+	r.caughtUp(w)
+	w.stop()
+	w = r.start(r.config(t.TempDir(), "a"))
+	r.caughtUp(w)
+	if s := w.Stats(); s.RestoredRecords == 0 || s.Records != 0 {
+		t.Fatalf("%d records restored, %d folded again", s.RestoredRecords, s.Records)
+	}
+	r.sameButRows(w)
+	r.sessions(10)
+	r.caughtUp(w)
+	r.sameButRows(w)
+	r.changes()
+}
+
+// The group's offsets are for lag tools: deleted or reset by hand, they make
+// the worker neither count twice nor forget.
+func TestGroupOffsetsDoNotMatter(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.sessions(20)
+	dir := t.TempDir()
+	w := r.start(r.config(dir, "a"))
+	r.caughtUp(w)
+	w.stop()
+	ctx := context.Background()
+	_, err := r.k.Admin.DeleteGroup(ctx, r.group)
+	r.must(err)
+	r.sessions(10)
+	w = r.start(r.config(dir, "a"))
+	r.caughtUp(w)
+	r.same(w)
+	w.stop()
+	var os kadm.Offsets
+	for p := range r.parts {
+		os.AddOffset(r.lane, p, int64(3+p), -1)
+	}
+	r.must(r.k.Admin.CommitAllOffsets(ctx, r.group, os))
+	r.sessions(10)
+	w = r.start(r.config(dir, "a"))
+	r.caughtUp(w)
+	r.same(w)
+	r.changes()
+	committed, err := r.k.Admin.FetchOffsets(ctx, r.group)
+	r.must(err)
+	for p := range r.parts {
+		_, end := r.bounds(wire.TopicPartition{Topic: r.lane, Partition: p})
+		if o, _ := committed.Lookup(r.lane, p); o.At != end {
+			t.Errorf("partition %d: the group stands at %d, the log ends at %d", p, o.At, end)
+		}
+	}
+}
