@@ -83,6 +83,9 @@ func (p *Producer) Commit(ctx context.Context, t *Txn) ([]int64, error) {
 	}
 	next, f := p.write(ctx, t)
 	if f == nil {
+		for i := range t.Steps {
+			p.seen[p.cfg.Topics.Changelog(t.Steps[i].Batch.Source.Topic)] = true
+		}
 		return next, nil
 	}
 	if err := p.cl.AbortBufferedRecords(ctx); err != nil {

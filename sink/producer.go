@@ -34,7 +34,7 @@ type Config struct {
 type Producer struct {
 	cfg      Config
 	cl       *kgo.Client
-	seen     map[string]bool // changelog topics that the client has the metadata of
+	seen     map[string]bool // changelog topics that a committed transaction wrote to
 	implicit bool            // the broker adds the group to the transaction by itself (KIP-890, part 2)
 }
 
@@ -93,11 +93,11 @@ func (p *Producer) Close() {
 }
 
 // meet makes sure that the client knows a changelog partition. It looks a topic
-// up by itself when it is first written to, but later believes for minutes that
-// the topic has as many partitions as it had then.
+// up by itself when it is first written to, which is why only topics that were
+// written to are asked about; later it believes for minutes that the topic has
+// as many partitions as it had then.
 func (p *Producer) meet(ctx context.Context, topic string, partition int32) {
 	if !p.seen[topic] {
-		p.seen[topic] = true
 		return
 	}
 	for range 40 {
