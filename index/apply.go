@@ -136,7 +136,11 @@ func (w *write) commit() error {
 	h, b := w.s.health, w.b
 	w.b = nil // committed or not, it is no longer ours to close
 	done := make(chan error, 1)
-	go func() { done <- errors.Join(b.Commit(pebble.NoSync), b.Close()) }()
+	w.s.calls.Add(1) // the database is not closed under it
+	go func() {
+		defer w.s.calls.Done()
+		done <- errors.Join(b.Commit(pebble.NoSync), b.Close())
+	}()
 	select {
 	case err := <-done:
 		// A failed commit is reported through the logger only.

@@ -67,5 +67,20 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 }
 
 func (l pebbleLogger) Fatalf(format string, args ...any) {
-	l.health.fail(fmt.Errorf(format, args...))
+	e := fatal{text: fmt.Sprintf(format, args...)}
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			e.cause = err
+		}
+	}
+	l.health.fail(e)
 }
+
+// fatal is a message of Pebble with the error it was made from.
+type fatal struct {
+	text  string
+	cause error
+}
+
+func (f fatal) Error() string { return f.text }
+func (f fatal) Unwrap() error { return f.cause }

@@ -44,7 +44,7 @@ func (o *Options) fill() {
 // has a bloom filter; writes come in few large batches.
 func pebbleOptions(o *Options, h *health) *pebble.Options {
 	p := &pebble.Options{
-		FS:                          o.FS,
+		FS:                          &guardFS{FS: o.FS, health: h},
 		CacheSize:                   o.CacheBytes,
 		FormatMajorVersion:          pebble.FormatNewest,
 		MemTableSize:                memTableBytes,

@@ -1,0 +1,121 @@
+package index
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// guardFS stands between Pebble and the disk. Pebble panics, with locks held in
+// a way that cannot be recovered from, when its write-ahead log cannot be
+// written (pebble db.go, rotateWAL and commitWrite). So an error there fails the
+// store instead, and Pebble is told that all is well: from then on nothing more
+// is written to the log, which so ends at a whole prefix of the batches, and no
+// file is removed, so that whatever is on disk still opens.
+type guardFS struct {
+	vfs.FS
+	health *health
+}
+
+func isLog(name string) bool { return strings.HasSuffix(path.Base(name), ".log") }
+
+func (g *guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := g.FS.Create(name, c)
+	return g.log(name, f, err)
+}
+
+func (g *guardFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := g.FS.ReuseForWrite(from, to, c)
+	return g.log(to, f, err)
+}
+
+func (g *guardFS) log(name string, f vfs.File, err error) (vfs.File, error) {
+	if !isLog(name) {
+		return f, err
+	}
+	if err != nil {
+		g.health.fail(err)
+		if f, err = vfs.NewMem().Create("log", vfs.WriteCategoryUnspecified); err != nil {
+			return nil, err
+		}
+	}
+	return &guardFile{File: f, health: g.health}, nil
+}
+
+func (g *guardFS) OpenDir(name string) (vfs.File, error) {
+	f, err := g.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &guardFile{File: f, health: g.health}, nil
+}
+
+func (g *guardFS) Remove(name string) error {
+	if g.health.check() != nil {
+		return nil
+	}
+	return g.FS.Remove(name)
+}
+
+func (g *guardFS) RemoveAll(name string) error {
+	if g.health.check() != nil {
+		return nil
+	}
+	return g.FS.RemoveAll(name)
+}
+
+func (g *guardFS) Unwrap() vfs.FS { return g.FS }
+
+// guardFile is a log, or a directory that is synced for one.
+type guardFile struct {
+	vfs.File
+	health *health
+}
+
+// try does it while the store works; an error fails the store.
+func (f *guardFile) try(do func() error) {
+	if f.health.check() != nil {
+		return
+	}
+	if err := do(); err != nil {
+		f.health.fail(err)
+	}
+}
+
+func (f *guardFile) Write(p []byte) (int, error) {
+	f.try(func() error { _, err := f.File.Write(p); return err })
+	return len(p), nil
+}
+
+func (f *guardFile) WriteAt(p []byte, at int64) (int, error) {
+	f.try(func() error { _, err := f.File.WriteAt(p, at); return err })
+	return len(p), nil
+}
+
+func (f *guardFile) Preallocate(offset, length int64) error {
+	f.try(func() error { return f.File.Preallocate(offset, length) })
+	return nil
+}
+
+func (f *guardFile) Sync() error {
+	f.try(f.File.Sync)
+	return nil
+}
+
+func (f *guardFile) SyncData() error {
+	f.try(f.File.SyncData)
+	return nil
+}
+
+func (f *guardFile) SyncTo(length int64) (full bool, err error) {
+	f.try(func() (err error) { full, err = f.File.SyncTo(length); return err })
+	return full, nil
+}
+
+func (f *guardFile) Close() error {
+	if err := f.File.Close(); err != nil {
+		f.health.fail(err)
+	}
+	return nil
+}
