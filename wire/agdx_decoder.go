@@ -136,13 +136,8 @@ func (d *agdxDecoder) envelope(raw *Raw, h *agdxHeaders, rec *Record) {
 // broken gives the first rule that a decoded envelope and its headers break.
 func (d *agdxDecoder) broken(h *agdxHeaders, body *sessionBody) string {
 	e := &d.env
-	switch {
-	case h.badVersion:
-		return ReasonVersion
-	case h.hasConversation && h.conversation != e.Conversation:
-		return ReasonConversationHeader
-	case h.agent != nil && string(h.agent) != string(e.Source):
-		return ReasonAgentHeader
+	if reason := h.disagree(e); reason != "" {
+		return reason
 	}
 	if reason := e.invalid(); reason != "" {
 		return reason

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,7 +101,11 @@ func FuzzDecoder(f *testing.F) {
 			for i := range recs {
 				checkRecord(t, role, &raw[i], &recs[i])
 			}
-			if diff := cmp.Diff(NewAGDXDecoder().Decode(src, raw), recs, cmpopts.EquateEmpty()); diff != "" {
+			fresh := NewAGDXDecoder().Decode(src, raw)
+			if reflect.DeepEqual(fresh, recs) {
+				continue // cmp takes a hundred times as long
+			}
+			if diff := cmp.Diff(fresh, recs, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("%s: a used decoder says something else:\n%s", role, diff)
 			}
 		}

@@ -73,6 +73,20 @@ func readHeaders(hs []Header) (h agdxHeaders) {
 	return h
 }
 
+// disagree gives the rule that headers break beside an envelope that decodes,
+// or "".
+func (h *agdxHeaders) disagree(e *Envelope) string {
+	switch {
+	case h.badVersion:
+		return ReasonVersion
+	case h.hasConversation && h.conversation != e.Conversation:
+		return ReasonConversationHeader
+	case h.agent != nil && string(h.agent) != string(e.Source):
+		return ReasonAgentHeader
+	}
+	return ""
+}
+
 // parseVersion reads agdx.av: ASCII digits are decimal, else four bytes are
 // big-endian; anything else is version 0, which no build reads.
 func parseVersion(v []byte) uint64 {

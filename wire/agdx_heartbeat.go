@@ -74,6 +74,9 @@ func ReadHeartbeat(raw *Raw) (Heartbeat, error) {
 	if err != nil || e.invalid() != "" || e.Kind != KindStatus || string(e.Operation) != OpProgress {
 		return Heartbeat{}, ErrHeartbeat
 	}
+	if head := readHeaders(raw.Headers); head.disagree(&e) != "" {
+		return Heartbeat{}, ErrHeartbeat
+	}
 	h, err := DecodeHeartbeat(e.Body)
 	if err != nil {
 		return Heartbeat{}, ErrHeartbeat

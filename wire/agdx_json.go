@@ -279,7 +279,7 @@ func appendNumber(b []byte, s string) []byte {
 	if u, err := strconv.ParseUint(s, 10, 64); err == nil {
 		return appendUint(b, u)
 	}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n < 0 { // "-0" is a float
 		return appendHead(b, majorNint, uint64(-1-n))
 	}
 	f, err := strconv.ParseFloat(s, 64)

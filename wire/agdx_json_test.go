@@ -32,10 +32,10 @@ func TestJSONScanner(t *testing.T) {
 	}
 }
 
-// fuzzed JSON: what this scanner reads, the standard library reads too, and the
+// FuzzJSON: what this scanner reads, the standard library reads too, and the
 // CBOR that is made of it means the same.
 func FuzzJSON(f *testing.F) {
-	for _, s := range []string{`{"a":[1,-2,3.5,"x\u00e9",null,true]}`, `18446744073709551615`, `-9223372036854775808`, `1e400`, `[[[]]]`, `"\ud800"`} {
+	for _, s := range []string{`{"a":[1,-2,3.5,"x\u00e9",null,true]}`, `18446744073709551615`, `-9223372036854775808`, `1e400`, `-0`, `[[[]]]`, `"\ud800"`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

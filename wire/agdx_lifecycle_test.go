@@ -136,6 +136,21 @@ func TestBodiesRoundTrip(t *testing.T) {
 	}
 }
 
+func TestStartKeepsTheFirstTags(t *testing.T) {
+	s := startBody()
+	for i := range 40 {
+		s.Tags = append(s.Tags, []byte{'a' + byte(i%26)})
+	}
+	got, err := DecodeSessionStart(s.Marshal())
+	if err != nil || len(got.Tags) != 16 || string(got.Tags[15]) != "p" {
+		t.Errorf("%d tags, %v", len(got.Tags), err)
+	}
+	s.Tags[39] = []byte{0xff}
+	if _, err := DecodeSessionStart(s.Marshal()); err == nil {
+		t.Error("a tag that is dropped must be text all the same")
+	}
+}
+
 func TestFixtureBodiesRoundTrip(t *testing.T) {
 	vectors := fixtures(t, "agent_")
 	b := vectors["agent_error_body"]
@@ -215,6 +230,10 @@ func TestReadHeartbeat(t *testing.T) {
 	h, err := ReadHeartbeat(&Raw{Value: body(status(OpProgress), beat).Marshal()})
 	if err != nil || string(h.Stream) != "agents" || len(h.Sessions) != 1 {
 		t.Errorf("%+v, %v", h, err)
+	}
+	old := Raw{Value: body(status(OpProgress), beat).Marshal(), Headers: []Header{hdr(HeaderVersion, []byte("2"))}}
+	if _, err := ReadHeartbeat(&old); err != ErrHeartbeat {
+		t.Errorf("a heartbeat of another version: %v", err)
 	}
 	for name, value := range map[string][]byte{
 		"null": nil, "another operation": body(status(OpCard), beat).Marshal(), "no body": status(OpProgress).Marshal(),

@@ -2,6 +2,10 @@ package wire
 
 import "math"
 
+// maxStartTags is the most tags a start keeps; the ones behind them are read
+// and dropped, so that a record of any size costs no more memory.
+const maxStartTags = 16
+
 // SessionStart is the body of a start record (spec agdx.md, section 4). Agent
 // and SDK are required by its format; HasSDK is set by decoding.
 type SessionStart = Start
@@ -58,7 +62,9 @@ func (s *Start) decode(b []byte) error {
 		case "tags":
 			if r.once(&seen, tags) {
 				for l := r.open(majorArray); r.more(&l); {
-					s.Tags = append(s.Tags, r.text())
+					if tag := r.text(); len(s.Tags) < maxStartTags {
+						s.Tags = append(s.Tags, tag)
+					}
 				}
 			}
 		default:
