@@ -6,13 +6,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"sessionfold/testenv"
 )
 
 // Whatever fails in a commit, and wherever: the index becomes the fold of the
 // log, and a reader of the changes topic sees every row once.
-func TestCommitFailsAtEveryPoint(t *testing.T) {
+func TestCommitFailsAtEveryPoint(t *testing.T) { failEverywhere(t, 0) }
+
+// The same with the two kinds of brokers the other way round.
+func TestCommitFailsAtEveryPointOtherwise(t *testing.T) { failEverywhere(t, 1) }
+
+func failEverywhere(t *testing.T, flip int) {
 	const changelog, changes = "folder-agents.agent.sessions-changelog", "folder-changes"
 	produce, offsets, end := []kmsg.Key{kmsg.Produce}, []kmsg.Key{kmsg.TxnOffsetCommit}, []kmsg.Key{kmsg.EndTxn}
 	cases := []struct {
@@ -49,10 +55,15 @@ func TestCommitFailsAtEveryPoint(t *testing.T) {
 		{"end fenced", kfake.Fault{Keys: end, TopLevel: true, Err: kerr.ProducerFenced}, "end"},
 		{"end mapping", kfake.Fault{Keys: end, TopLevel: true, Err: kerr.InvalidProducerIDMapping}, "end"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
+	brokers := []struct {
+		name string
+		opts []kfake.Opt
+	}{{"4", nil}, {"3.7", []kfake.Opt{kfake.MaxVersions(kversion.V3_7_0())}}} // before and after KIP-890, part 2
+	for i, c := range cases {
+		b := brokers[(i+flip)%2]
+		t.Run(c.name+" on Kafka "+b.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 2)
+			r := newRig(t, 2, b.opts...)
 			r.sessions(20)
 			w := r.start(r.config(t.TempDir(), "a"))
 			r.caughtUp(w)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -130,7 +129,7 @@ func TestTopicCreatedLater(t *testing.T) {
 	l := agdxlog.New(r.stream)
 	l.Session("session 0", "agent-0").Pause("agent-0")
 	r.write(l.Records)
-	testenv.Eventually(t, 15*time.Second, func() error {
+	testenv.Eventually(t, waitLong, func() error {
 		for _, s := range w.Sources() {
 			if s.Topic == control && s.Next == uint64(len(l.Records)) {
 				return nil
@@ -179,7 +178,7 @@ func TestBadRecordsMoveOn(t *testing.T) {
 	r.sessions(5)
 	w := r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)
-	testenv.Eventually(t, 20*time.Second, func() error {
+	testenv.Eventually(t, waitLong, func() error {
 		for _, role := range roles {
 			topic := l.Topic(role)
 			_, end := r.bounds(wire.TopicPartition{Topic: topic})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
@@ -17,7 +16,7 @@ import (
 // owned waits until the workers own all partitions, each at least min of them.
 func (r *rig) shared(min int, ws ...*running) {
 	r.t.Helper()
-	testenv.Eventually(r.t, 15*time.Second, func() error {
+	testenv.Eventually(r.t, waitLong, func() error {
 		total := 0
 		for i, w := range ws {
 			n := 0

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sessionfold/cmd/folder/internal/replay"
@@ -34,9 +35,9 @@ type rig struct {
 	made   int // sessions
 }
 
-func newRig(t *testing.T, partitions int32) *rig {
+func newRig(t *testing.T, partitions int32, opts ...kfake.Opt) *rig {
 	t.Helper()
-	r := &rig{t: t, k: testenv.Fake(t, broker.Options{}), stream: "agents", group: "folder", lane: "agents.agent.sessions", parts: partitions}
+	r := &rig{t: t, k: testenv.Fake(t, broker.Options{Extra: opts}), stream: "agents", group: "folder", lane: "agents.agent.sessions", parts: partitions}
 	r.k.Create(t, r.lane, partitions)
 	r.client = r.k.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	return r
@@ -149,15 +150,15 @@ func (w *running) end() error {
 	select {
 	case err := <-w.done:
 		return errors.Join(err, w.Close())
-	case <-time.After(15 * time.Second):
-		return errors.New("the worker did not stop within 15 s")
+	case <-time.After(waitLong):
+		return errors.New("the worker does not stop")
 	}
 }
 
 // caughtUp waits until the workers together have committed every record.
 func (r *rig) caughtUp(ws ...*running) {
 	r.t.Helper()
-	testenv.Eventually(r.t, 20*time.Second, func() error {
+	testenv.Eventually(r.t, waitLong, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		ends, err := r.k.Admin.ListEndOffsets(ctx, r.lane)
@@ -328,6 +329,10 @@ func (r *rig) changes() []wire.ChangeRow {
 	return all
 }
 
-const shortWait = 10 * time.Second
+// The waits are for a machine with much else to do; nothing takes as long.
+const (
+	shortWait = 30 * time.Second
+	waitLong  = 60 * time.Second
+)
 
 var errNotYet = errors.New("not yet")
