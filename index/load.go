@@ -3,6 +3,7 @@ package index
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -19,21 +20,40 @@ func (s *Store) Load(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial
 		return nil, err
 	}
 	defer s.leave()
+	out, err := s.load(src, ids)
+	if err = errors.Join(err, s.health.check()); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// load goes through the keys in their order with one iterator, which costs less
+// than as many look-ups; bloom filters answer for those that are not there.
+func (s *Store) load(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error) {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return nil, err
+	}
+	sorted := slices.Clone(ids)
+	slices.SortFunc(sorted, wire.ID.Compare)
 	out := make(map[wire.ID]*fold.Partial)
 	k := row.PartialKey{Stream: src.StreamID, Source: src.Key()}
 	var key []byte
-	for _, id := range ids {
+	for _, id := range sorted {
 		k.Session = id
 		key = row.AppendPartial(key[:0], k)
-		p, err := getPartial(s.db, key)
-		if err != nil {
-			return nil, err
+		if !it.SeekPrefixGE(key) { // a key is its own prefix
+			continue
 		}
-		if p != nil {
-			out[id] = p
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return nil, errors.Join(keyed(key, err), it.Close())
+		}
+		if out[id], err = row.DecodePartial(v); err != nil {
+			return nil, errors.Join(keyed(key, err), it.Close())
 		}
 	}
-	return out, s.health.check()
+	return out, errors.Join(it.Error(), it.Close())
 }
 
 // getPartial is nil when there is none.
