@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,13 +36,14 @@ func TestScripts(t *testing.T) {
 			"await":  cmdAwait,
 			"log":    cmdLog,
 			"set":    cmdSet,
+			"fetch":  cmdFetch,
 		},
 	})
 }
 
 // setup gives every script free ports, because scripts run at the same time.
 func setup(env *testscript.Env) error {
-	for _, name := range []string{"READS", "ADMIN", "KAFKA"} {
+	for _, name := range []string{"READS", "ADMIN", "KAFKA", "READS2", "ADMIN2"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -89,7 +92,7 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 		// Not ts.Exec, which would write every try into the transcript.
 		cmd := exec.CommandContext(ctx, args[1], args[2:]...)
 		cmd.Dir, cmd.Env = ts.Getenv("WORK"), os.Environ()
-		for _, name := range []string{"FOLDER_URL", "KAFKA", "WORK", "PATH"} {
+		for _, name := range []string{"FOLDER_URL", "FOLDER_KAFKA_BROKERS", "KAFKA", "READS2", "WORK", "PATH"} {
 			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 		}
 		out, err := cmd.CombinedOutput()
@@ -152,4 +155,18 @@ func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv(name, s.ID.String())
 	}
 	ts.Logf("%d records in %s", len(l.Records), fmt.Sprint(len(out)))
+}
+
+// fetch FILE URL keeps the body of a successful answer.
+func cmdFetch(ts *testscript.TestScript, neg bool, args []string) {
+	c := http.Client{Timeout: 10 * time.Second}
+	res, err := c.Get(args[1])
+	ts.Check(err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	if res.StatusCode != http.StatusOK {
+		ts.Fatalf("%s: status %d\n%s", args[1], res.StatusCode, body)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), body, 0o644))
 }

@@ -21,7 +21,9 @@ type metrics struct {
 
 // Build is what the program says of itself.
 type Build struct {
-	Version, Commit, Go string
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
 }
 
 func newMetrics(b Build) *metrics {

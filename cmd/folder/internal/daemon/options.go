@@ -70,7 +70,7 @@ func ServedStreams(c *config.Config) []serve.Stream {
 // Conn says how to reach the brokers.
 func Conn(c *config.Config, log *slog.Logger) (source.Conn, error) {
 	k := &c.Kafka
-	conn := source.Conn{Brokers: k.Brokers, ClientID: k.ClientID, Logger: log}
+	conn := source.Conn{Brokers: k.Brokers, ClientID: k.ClientID, Logger: kafkaLogger(log)}
 	if k.TLS {
 		t, err := tlsConfig(k)
 		if err != nil {
