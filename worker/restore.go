@@ -124,6 +124,10 @@ func (w *Worker) takeRestored(r *restored) {
 		w.again(o, r.err, pause)
 		return
 	}
+	if was := o.status.Source; was != nil && was.Generation != r.id.Source.Generation {
+		w.rediscover(o, r.id.Source)
+		return
+	}
 	next := r.part.Frontier().Next
 	if skipped := r.part.Frontier().Skipped; skipped > 0 {
 		w.log.Warn("offsets were gone before they could be folded; the fold goes on at the log start", "source", o.tp.String(), "log_start", next, "offsets", skipped)
@@ -138,4 +142,20 @@ func (w *Worker) takeRestored(r *restored) {
 	// Always, equal or not: the store's offset is the truth, whatever the group says.
 	w.env.Seek(o.tp, next)
 	w.env.Resume(o.tp)
+}
+
+// rediscover answers a topic that was deleted and created anew under a worker
+// that runs. The client goes on asking for the old one, so it is made to forget
+// it: the partitions are given up and assigned again, as those of the new one.
+// What was folded of the old one stays readable.
+func (w *Worker) rediscover(o *owned, now *wire.Source) {
+	w.set(o, func(s *SourceStatus) {
+		s.State, s.Err = Paused, "the topic was created anew; waiting for its assignment"
+	})
+	if w.renewed[o.tp.Topic] == now.Generation {
+		return // with another of its partitions
+	}
+	w.log.Warn("a topic was created anew; its sources start from the beginning", "topic", o.tp.Topic)
+	w.renewed[o.tp.Topic] = now.Generation
+	w.env.Rediscover(o.tp.Topic)
 }

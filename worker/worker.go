@@ -47,6 +47,7 @@ type Worker struct {
 	// The loop's.
 	live          []*owned // reused by living
 	restoring     map[wire.TopicPartition]bool
+	renewed       map[string]uint64 // topics made to be forgotten, with their new generation
 	restored      chan *restored
 	restores      sync.WaitGroup
 	results       chan *result
@@ -81,8 +82,8 @@ func New(cfg Config, env *Env) *Worker {
 	w := &Worker{
 		cfg: cfg, env: env, log: cfg.Logger,
 		owned:     map[wire.TopicPartition]*owned{},
-		restoring: map[wire.TopicPartition]bool{},
-		restored:  make(chan *restored), results: make(chan *result, 1),
+		restoring: map[wire.TopicPartition]bool{}, renewed: map[string]uint64{},
+		restored: make(chan *restored), results: make(chan *result, 1),
 	}
 	w.stats.CommitFailures = map[string]uint64{}
 	w.life, w.end = context.WithCancel(context.Background())

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"sessionfold/fold"
 	"sessionfold/testenv"
 	"sessionfold/testenv/agdxlog"
@@ -149,7 +147,7 @@ func TestPartitionsAdded(t *testing.T) {
 	_, err := r.k.Admin.UpdatePartitions(context.Background(), 3, r.lane)
 	r.must(err)
 	r.parts = 3
-	r.client = r.k.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner())) // one that knows of them
+	r.client = r.k.Client(t, manual) // one that knows of them
 	r.sessions(20)
 	r.caughtUp(w)
 	r.same(w)

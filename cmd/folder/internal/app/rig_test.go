@@ -39,7 +39,7 @@ func newRig(t *testing.T, partitions int32, opts ...kfake.Opt) *rig {
 	t.Helper()
 	r := &rig{t: t, k: testenv.Fake(t, broker.Options{Extra: opts}), stream: "agents", group: "folder", lane: "agents.agent.sessions", parts: partitions}
 	r.k.Create(t, r.lane, partitions)
-	r.client = r.k.Client(t, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	r.client = r.k.Client(t, manual)
 	return r
 }
 
@@ -288,6 +288,8 @@ func (r *rig) same(w *running, topics ...string) {
 		r.t.Fatal("nothing was compared")
 	}
 }
+
+var manual = kgo.RecordPartitioner(kgo.ManualPartitioner())
 
 type digest = index.Digest
 

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"sessionfold/testenv"
+	"sessionfold/wire"
+	"sessionfold/worker"
+)
+
+// holds waits until every session of the log, as it is now, is in the store as
+// the log has it.
+func (r *rig) holds(w *running) {
+	r.t.Helper()
+	ctx := context.Background()
+	have := map[wire.ID][32]byte{}
+	r.must(w.Store().DigestSessions(ctx, r.stream, func(id wire.ID, d digest) error {
+		have[id] = d.Partials
+		return nil
+	}))
+	n := 0
+	r.must(r.offline().DigestSessions(ctx, r.stream, func(id wire.ID, d digest) error {
+		n++
+		if have[id] != d.Partials {
+			return fmt.Errorf("session %s is not in the store as the log has it", id)
+		}
+		return nil
+	}))
+	if n == 0 {
+		r.t.Fatal("the log has no session")
+	}
+}
+
+func (r *rig) recreate() {
+	r.t.Helper()
+	r.k.Delete(r.t, r.lane)
+	r.k.Create(r.t, r.lane, r.parts)
+	r.client.Close()
+	r.client = r.k.Client(r.t, manual)
+}
+
+// A topic that is deleted and created anew is another source from its start,
+// even if it has more records than were folded of the old one.
+func TestTopicCreatedAnewWhileStopped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.sessions(10)
+	dir := t.TempDir()
+	w := r.start(r.config(dir, "a"))
+	r.caughtUp(w)
+	w.stop()
+	r.recreate()
+	r.sessions(30)
+	w = r.start(r.config(dir, "a"))
+	r.caughtUp(w)
+	r.holds(w)
+	r.changes()
+}
+
+func TestTopicCreatedAnewWhileRunning(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.sessions(10)
+	w := r.start(r.config(t.TempDir(), "a"))
+	r.caughtUp(w)
+	old := generationOf(w, r.lane)
+	r.recreate()
+	r.sessions(30)
+	testenv.Eventually(t, waitLong, func() error {
+		if g := generationOf(w, r.lane); g == old || g == 0 {
+			return fmt.Errorf("the source is still that of generation %d: %v", g, w.Sources())
+		}
+		return nil
+	})
+	r.caughtUp(w)
+	r.holds(w)
+	r.changes()
+	if n := w.Stats().PollErrors; n > 200 {
+		t.Errorf("%d errors were polled: an error must pause its partition", n)
+	}
+}
+
+func generationOf(w *running, topic string) uint64 {
+	var g uint64
+	for _, s := range w.Sources() {
+		if s.Topic == topic && s.Source != nil && s.State == worker.Active {
+			g = s.Source.Generation
+		}
+	}
+	return g
+}
