@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -70,6 +71,16 @@ func (r *Reader) Sources(stream string) ([]Meta, error) {
 		}
 	}
 	return slices.Clone(ss.list), nil
+}
+
+// Sources gives what the store knows now of the sources of a stream.
+func (s *Store) Sources(stream string) ([]Meta, error) {
+	r, err := s.Reader()
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.Sources(stream)
+	return list, errors.Join(err, r.Close())
 }
 
 // States gives the sources' states as views and gaps want them.
