@@ -175,6 +175,37 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// What is missing behind a pinned frontier is no gap of its pages.
+func TestGapsStayBelowAPinnedFrontier(t *testing.T) {
+	w := newWorld(t)
+	s := w.log.Session("first", "planner")
+	src := w.lane(s)
+	w.cap(src, 4)
+	for range 6 {
+		s.Note("x")
+	}
+	w.commit()
+	path := "/agdx/sessions/agents/" + s.ID.String() + "/events?limit=1&fixed_frontier=true"
+	want, n := wire.NewSourceGap(src, 4, 5, "truncated"), 0
+	w.timeline(path, func(p wire.SessionEventsPage) {
+		if n++; n == 1 {
+			s.Note("past the cap too")
+			w.commit()
+			tp := wire.TopicPartition{Topic: src.Topic, Partition: int32(src.Partition)}
+			w.part(tp).Expire(20, fold.GapSourceLost)
+			w.offsets[tp] = 20
+			s.Note("behind a hole")
+			w.commit()
+		}
+		if !slices.Equal(p.Gaps, []wire.SourceGap{want}) {
+			t.Errorf("gaps of page %d: %+v", n, p.Gaps)
+		}
+	})
+	if p := get[wire.SessionEventsPage](w, "/agdx/sessions/agents/"+s.ID.String()+"/events"); len(p.Gaps) != 2 {
+		t.Errorf("gaps at the live frontier: %+v", p.Gaps)
+	}
+}
+
 // A frontier that no cursor can hold is refused, not cut.
 func TestFixedFrontierOfManySources(t *testing.T) {
 	w := newWorld(t)

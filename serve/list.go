@@ -65,9 +65,9 @@ func openListCursor(bound [8]byte, text string) (index.Cursor, error) {
 // walk's beginning.
 func (v *view) fillPage(w *index.Walk, f *filter, bound [8]byte, limit int) (page *wire.SessionPage, begin index.Cursor, err error) {
 	page = &wire.SessionPage{Items: make([]wire.SessionInfo, 0, limit)}
-	begin = w.Cursor()
-	begin.Time, begin.Session = 0, wire.ID{}
-	at, more := w.Cursor(), w.Next()
+	at := w.Cursor()
+	begin = index.Cursor{Identity: at.Identity, Seq: at.Seq}
+	more := w.Next()
 	for n := 0; more; n++ {
 		if len(page.Items) == limit {
 			break

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"sessionfold/fold"
 	"sessionfold/testenv/agdxlog"
 	"sessionfold/wire"
 )
@@ -89,6 +90,33 @@ func TestListFilters(t *testing.T) {
 		}
 		if p := get[wire.SessionPage](w, "/agdx/sessions/agents?total=true&limit=1&"+query); p.Total == nil || *p.Total != n {
 			t.Errorf("%s: total %v, want %d", query, p.Total, n)
+		}
+	}
+}
+
+// The total is that of the walk, on every page of it.
+func TestTotalOfLaterPages(t *testing.T) {
+	w := newWorld(t)
+	w.many(7)
+	n := 0
+	w.walk("limit=3&total=true", func(p wire.SessionPage) {
+		if n++; n == 1 {
+			w.session("later", "worker")
+			w.commit()
+		}
+		if p.Total == nil || *p.Total != 7 {
+			t.Errorf("page %d: total %d", n, *p.Total)
+		}
+	})
+}
+
+// The owner counts as an agent of the session even where the bounded list of
+// agents turned it away.
+func TestOwnerIsAnAgent(t *testing.T) {
+	s := &fold.Session{Start: &fold.Start{Agent: "owner"}, Agents: []string{"author"}}
+	for agent, want := range map[string]bool{"owner": true, "author": true, "other": false} {
+		if hasAgent(s, agent) != want {
+			t.Errorf("%s: %v", agent, !want)
 		}
 	}
 }

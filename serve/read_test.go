@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -61,6 +62,26 @@ func TestSources(t *testing.T) {
 		t.Errorf("without the broker nothing of it is known: %+v", v)
 	}
 	w.fails(503, "unavailable", "/agdx/sessions/agents/"+fresh+"/sources?lane_only=true")
+}
+
+// The head of a topic that was made anew is not that of the source it replaced.
+func TestHeadOfAnotherGeneration(t *testing.T) {
+	w := newWorld(t)
+	s := w.session("first", "planner")
+	w.commit()
+	heads, err := w.opt.Heads(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tp, h := range heads {
+		h.Generation++
+		heads[tp] = h
+	}
+	w.opt.Heads = func(context.Context) (map[wire.TopicPartition]Head, error) { return heads, nil }
+	w.serve()
+	if f := get[wire.SessionInfo](w, "/agdx/sessions/agents/"+s.ID.String()).Frontier; f[0].Head != nil || f[0].RetainedFrom != nil {
+		t.Errorf("frontier %+v", f)
+	}
 }
 
 func TestErrors(t *testing.T) {
