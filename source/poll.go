@@ -54,14 +54,18 @@ func (c *Consumer) add(topic string, p *kgo.FetchPartition) {
 	}
 	from := len(c.raw)
 	for _, r := range p.Records {
-		c.raw = append(c.raw, wire.Raw{
-			Offset: uint64(r.Offset), Timestamp: r.Timestamp.UnixMilli(),
-			Key: r.Key, Value: r.Value, Headers: headers(r.Headers),
-		})
+		c.raw = append(c.raw, rawOf(r))
 		f.Bytes += len(r.Key) + len(r.Value)
 	}
 	f.Records = c.raw[from:len(c.raw):len(c.raw)]
 	c.out = append(c.out, f)
+}
+
+func rawOf(r *kgo.Record) wire.Raw {
+	return wire.Raw{
+		Offset: uint64(r.Offset), Timestamp: r.Timestamp.UnixMilli(),
+		Key: r.Key, Value: r.Value, Headers: headers(r.Headers),
+	}
 }
 
 // headers views the client's headers as ours: both are a text and bytes, in

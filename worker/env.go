@@ -29,6 +29,9 @@ type Env struct {
 	// watermark of the time of the call; it gives the position reached.
 	ReadChangelog func(ctx context.Context, tp wire.TopicPartition, from int64, put func(key, value []byte) error) (int64, error)
 
+	// Scan hands out the records of the offsets [from, to) of a source once more.
+	Scan func(ctx context.Context, tp wire.TopicPartition, from, to uint64, batch int, put func([]wire.Raw) error) error
+
 	// The producer.
 	Renew  func(context.Context) error
 	Commit func(context.Context, *Txn) (changelogNext []int64, err error) // the error is a *Failure
@@ -38,6 +41,10 @@ type Env struct {
 	NewRestore func(*wire.Source) Restore
 	Load       func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error)
 	Apply      func([]Applied) error
+	// For timeline rows that are folded again: partials that know only of the
+	// rows kept below an offset, and the write of a step's rows alone.
+	Kept      func(src *wire.Source, ids []wire.ID, below uint64) (map[wire.ID]*fold.Partial, error)
+	ApplyRows func(*row.Batch) error
 
 	NewDecoder func(wire.Dialect) wire.Decoder
 	Fold       func(stream string) *fold.Config
@@ -46,7 +53,8 @@ type Env struct {
 // Meta is what the store knows of a source.
 type Meta struct {
 	Frontier      fold.Frontier
-	ChangelogNext int64 // changelog offset that the stored state stands on
+	ChangelogNext int64      // changelog offset that the stored state stands on
+	Holes         []row.Span // folded offsets whose timeline rows are missing
 }
 
 // Restore takes the records of a changelog into the store.

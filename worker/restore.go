@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sessionfold/fold"
+	"sessionfold/index/row"
 	"sessionfold/wire"
 )
 
@@ -14,6 +15,8 @@ type restored struct {
 	o       *owned
 	id      wire.Identity
 	part    *Part
+	before  fold.Frontier // of the store, when the restore began
+	holes   []row.Span
 	expect  int64
 	records uint64
 	took    time.Duration
@@ -48,6 +51,7 @@ func (w *Worker) restoreInto(r *restored) error {
 	if err != nil {
 		return fmt.Errorf("worker: restore %s: %w", tp, err)
 	}
+	r.before = m.Frontier
 	into := w.env.NewRestore(src)
 	r.expect, err = w.env.ReadChangelog(ctx, tp, m.ChangelogNext, func(key, value []byte) error {
 		r.records++
@@ -64,6 +68,7 @@ func (w *Worker) restoreInto(r *restored) error {
 	if m, _, err = w.env.Meta(src); err != nil {
 		return fmt.Errorf("worker: restore %s: %w", tp, err)
 	}
+	r.holes = m.Holes
 	if m.Frontier.Next > r.id.High {
 		return fmt.Errorf("%w (%s ends at %d, folded to %d)", ErrSourceShrunk, tp, r.id.High, m.Frontier.Next)
 	}
@@ -142,6 +147,13 @@ func (w *Worker) takeRestored(r *restored) {
 	// Always, equal or not: the store's offset is the truth, whatever the group says.
 	w.env.Seek(o.tp, next)
 	w.env.Resume(o.tp)
+	if len(r.holes) > 0 {
+		w.restores.Add(1)
+		go func() {
+			defer w.restores.Done()
+			w.rebuild(o, r.id.Source, r.holes, r.before)
+		}()
+	}
 }
 
 // rediscover answers a topic that was deleted and created anew under a worker

@@ -49,6 +49,7 @@ type Stats struct {
 	Restores, RestoreFailures      uint64
 	RestoredRecords                uint64
 	RestoreSeconds                 float64
+	RebuiltRecords                 uint64 // folded again for their timeline rows
 	Assigned, Revoked, Lost        uint64 // partitions
 	Rejoined                       uint64 // sources restored because the member id changed silently
 	Gaps, PollErrors, ProducerRuns uint64

@@ -49,7 +49,8 @@ type Worker struct {
 	restoring     map[wire.TopicPartition]bool
 	renewed       map[string]uint64 // topics made to be forgotten, with their new generation
 	restored      chan *restored
-	restores      sync.WaitGroup
+	restores      sync.WaitGroup // and rebuilds
+	rebuilding    chan struct{}  // one at a time
 	results       chan *result
 	flight        *sealed // being committed
 	ready         *sealed // folded, waits for the flight to end
@@ -83,7 +84,8 @@ func New(cfg Config, env *Env) *Worker {
 		cfg: cfg, env: env, log: cfg.Logger,
 		owned:     map[wire.TopicPartition]*owned{},
 		restoring: map[wire.TopicPartition]bool{}, renewed: map[string]uint64{},
-		restored: make(chan *restored), results: make(chan *result, 1),
+		rebuilding: make(chan struct{}, 1),
+		restored:   make(chan *restored), results: make(chan *result, 1),
 	}
 	w.stats.CommitFailures = map[string]uint64{}
 	w.life, w.end = context.WithCancel(context.Background())

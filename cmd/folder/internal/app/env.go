@@ -38,17 +38,21 @@ func (a *App) env() *worker.Env {
 			return a.reader.ReadChangelog(ctx, wire.TopicPartition{Topic: a.topics.Changelog(tp.Topic), Partition: tp.Partition}, from, put)
 		},
 
+		Scan: a.reader.Scan,
+
 		Renew:  a.producer.Renew,
 		Commit: a.commit,
 
 		Meta: func(src *wire.Source) (worker.Meta, bool, error) {
 			m, ok, err := a.store.Meta(src)
-			return worker.Meta{Frontier: m.Frontier, ChangelogNext: m.ChangelogNext}, ok, err
+			return worker.Meta{Frontier: m.Frontier, ChangelogNext: m.ChangelogNext, Holes: m.Holes}, ok, err
 		},
 		NewRestore: func(src *wire.Source) worker.Restore {
 			return &restore{id: row.IDOf(src), to: a.store.NewRestorer(src)}
 		},
-		Load: a.store.Load,
+		Load:      a.store.Load,
+		Kept:      a.store.Kept,
+		ApplyRows: a.store.ApplyRows,
 		Apply: func(steps []worker.Applied) error {
 			out := make([]index.Applied, len(steps))
 			for i, s := range steps {

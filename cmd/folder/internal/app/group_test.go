@@ -160,7 +160,7 @@ func TestCrashBetweenKafkaAndStore(t *testing.T) {
 	}
 	r.sessions(5)
 	r.caughtUp(w)
-	r.sameButRows(w)
+	r.sameSoon(w)
 	r.changes()
 }
 
@@ -186,7 +186,7 @@ func TestStoreFailsOnce(t *testing.T) {
 	if w.Stats().CommitFailures["store"] != 1 {
 		t.Fatalf("failures: %v", w.Stats().CommitFailures)
 	}
-	r.sameButRows(w)
+	r.sameSoon(w)
 	r.changes()
 }
 
@@ -199,13 +199,14 @@ func TestEmptyDiskIsRestored(t *testing.T) {
 	w.stop()
 	w = r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)
+	r.sameSoon(w)
 	if s := w.Stats(); s.RestoredRecords == 0 || s.Records != 0 {
 		t.Fatalf("%d records restored, %d folded again", s.RestoredRecords, s.Records)
 	}
-	r.sameButRows(w)
+	r.sameSoon(w)
 	r.sessions(10)
 	r.caughtUp(w)
-	r.sameButRows(w)
+	r.sameSoon(w)
 	r.changes()
 }
 

@@ -293,17 +293,29 @@ var manual = kgo.RecordPartitioner(kgo.ManualPartitioner())
 
 type digest = index.Digest
 
-// sameButRows is same for a store that was restored: its timeline rows come
-// back later.
-func (r *rig) sameButRows(w *running) {
+// sameSoon is same for a store that was restored: its timeline rows come back
+// a little later.
+func (r *rig) sameSoon(w *running) {
 	r.t.Helper()
 	ctx := context.Background()
 	want, err := r.offline().Digest(ctx, r.stream)
 	r.must(err)
 	got, err := w.Store().Digest(ctx, r.stream)
 	r.must(err)
-	if got.Partials != want.Partials || got.Sessions != want.Sessions || got.Sessions == 0 {
+	if got.Partials != want.Partials || got.Sessions != want.Sessions || got.Sources != want.Sources || got.Sessions == 0 {
 		r.t.Fatalf("the index is not the fold of the log:\n got  %s\n want %s", got, want)
+	}
+	testenv.Eventually(r.t, waitLong, func() error {
+		got, err := w.Store().Digest(ctx, r.stream)
+		if err != nil || got != want {
+			return fmt.Errorf("the timelines are not those of the log (%v):\n got  %s\n want %s", err, got, want)
+		}
+		return nil
+	})
+	for _, s := range w.Sources() {
+		if m, _, err := w.Store().Meta(s.Source); err != nil || len(m.Holes) > 0 {
+			r.t.Fatalf("%s: holes %v are left: %v", s.Source, m.Holes, err)
+		}
 	}
 }
 
