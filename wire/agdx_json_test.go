@@ -14,7 +14,7 @@ import (
 func TestJSONScanner(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for in, ok := range map[string]bool{
-		`{}`: true, `[]`: true, ` {"a" : [1 , -2.5e+3, true, false, null, "x\n\u00e9"] } `: true, `"x"`: true, `0`: true, `-0.5`: true, `1e9`: true,
+		`{}`: true, `[]`: true, ` {"a" : [1 , -2.5e+3, true, false, null, "x\n\u00e9"] } `: true, `"x"`: true, `"\u09aF"`: true, `"\uA9f0"`: true, `"\u00g0"`: false, `"\u00:0"`: false, "\"\\u00`0\"": false, `0`: true, `-0.5`: true, `1e9`: true,
 		"": false, ` `: false, `{`: false, `}`: false, `{]`: false, `[1,]`: false, `{"a"}`: false, `{"a":}`: false, `{"a":1,}`: false, `{a:1}`: false,
 		`{"a":1 "b":2}`: false, `[1 2]`: false, `01`: false, `1.`: false, `.5`: false, `1e`: false, `-`: false, `+1`: false, `NaN`: false, `Infinity`: false,
 		`tru`: false, `nulll`: false, `"x`: false, `"\x"`: false, `"\u12"`: false, `"\u12g4"`: false, "\"a\nb\"": false, `"a" "b"`: false, `'a'`: false,
