@@ -4,7 +4,16 @@ import "sessionfold/wire"
 
 // Undecodable is a value that is no CBOR item, under the session's key.
 func (s *Session) Undecodable(role wire.Role) {
-	s.log.Add(Record{Role: role, Session: s.ID, Key: Key(s.ID), Value: []byte{0xff, 0x00, 0x9f, 'x'}})
+	s.log.Add(Record{Role: role, Session: s.ID, Key: Key(s.ID), Headers: s.onlyHeader(role), Value: []byte{0xff, 0x00, 0x9f, 'x'}})
+}
+
+// onlyHeader names the session of a record without a readable value where the
+// key does not: on a memory topic.
+func (s *Session) onlyHeader(role wire.Role) []wire.Header {
+	if role != wire.RoleMemory {
+		return nil
+	}
+	return []wire.Header{{Key: wire.HeaderConversation, Value: Key(s.ID)}}
 }
 
 // Cut is an envelope that ends in its middle.
@@ -15,24 +24,22 @@ func (s *Session) Cut(role wire.Role) {
 }
 
 // Invalid is an envelope that decodes and breaks a rule: an event with a task
-// state. On the memory and dead-letter topics it is a record whose header names
-// another session than its body.
+// state. On the memory topic it is a record whose header names another session
+// than its body. A capsule on the dead-letter topic has no rule to break beside
+// its form: there it is one whose payload does not decode, a dead letter of the
+// session that its key names.
 func (s *Session) Invalid(role wire.Role) {
-	other := Key(NameID(s.log.Stream, "somebody else"))
 	switch role {
 	case wire.RoleMemory:
 		s.log.Add(Record{
-			Role: role, Session: s.ID, Key: Key(s.ID),
-			Headers: []wire.Header{{Key: wire.HeaderConversation, Value: Key(s.ID)}},
-			Value:   encode(map[string]any{"Forget": memoryForget{Target: "m-1", Conversation: bytesOf(NameID("another"))}}),
+			Role: role, Session: s.ID, Key: Key(s.ID), Headers: s.onlyHeader(role),
+			Value: encode(map[string]any{"Forget": memoryForget{Target: "m-1", Conversation: bytesOf(NameID("another"))}}),
 		})
 	case wire.RoleDeadLetters:
-		e := s.command(wire.OpInvokeAgent, "", []byte(`{}`))
 		at := wire.Locator{}
 		s.log.Add(Record{
 			Role: role, Session: s.ID, Key: Key(s.ID),
-			Headers: []wire.Header{{Key: wire.HeaderConversation, Value: other}},
-			Value:   encode(capsule{Source: at[:], Reason: 1, Attempts: 1, Payload: e.Marshal()}),
+			Value: encode(capsule{Source: at[:], Reason: 1, Attempts: 1, Payload: []byte("poison")}),
 		})
 	default:
 		e := s.event("", []byte(`{"text":"states its state"}`))
@@ -51,7 +58,7 @@ func (s *Session) Huge(role wire.Role, n int) {
 	copy(body[n-2:], `"}`)
 	switch role {
 	case wire.RoleMemory:
-		s.Remember("m-huge", "fact", string(body))
+		s.Remember("m-huge", "fact", string(body[:n/2])) // two bytes of CBOR each
 	case wire.RoleDeadLetters:
 		e := s.event("", body)
 		at := wire.Locator{}
@@ -66,7 +73,7 @@ func (s *Session) Huge(role wire.Role, n int) {
 
 // Tombstone is a null value under the session's key.
 func (s *Session) Tombstone(role wire.Role) {
-	s.log.Add(Record{Role: role, Session: s.ID, Key: Key(s.ID)})
+	s.log.Add(Record{Role: role, Session: s.ID, Key: Key(s.ID), Headers: s.onlyHeader(role)})
 }
 
 // NoSession is a record of which nothing tells the session: no key, no header,

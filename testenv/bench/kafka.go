@@ -177,7 +177,15 @@ func (k *Kafka) Drain(ctx context.Context, topic string, ends map[int32]int64) (
 
 // Size is the bytes that a topic takes on the broker.
 func (k *Kafka) Size(ctx context.Context, topic string) (int64, error) {
-	dirs, err := k.Admin.DescribeAllLogDirs(ctx, kadm.TopicsSet{topic: nil})
+	ends, err := k.Ends(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	set := kadm.TopicsSet{}
+	for p := range ends {
+		set.Add(topic, p)
+	}
+	dirs, err := k.Admin.DescribeAllLogDirs(ctx, set)
 	if err != nil {
 		return 0, fmt.Errorf("bench: size of %s: %w", topic, err)
 	}

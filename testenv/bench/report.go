@@ -41,6 +41,7 @@ func PrintRuns(w io.Writer, l *Load, runs []Run) {
 	line("end to end, exactly once", "%s records/s  %v", thousands(Median(runs, (*Run).Rate)), rates)
 	line("a consumer that only drains", "%s records/s", thousands(Median(runs, (*Run).DrainRate)))
 	line("ratio", "%.2f", Median(runs, (*Run).Ratio))
+	line("processor time of the worker", "%.1f µs/record", float64(Median(runs, func(r *Run) time.Duration { return r.CPU }).Nanoseconds())/1000/n)
 	line("peak memory of the worker", "%.0f MiB", mib(Median(runs, func(r *Run) int64 { return r.RSS })))
 	line("store", "%.0f bytes/record", float64(Median(runs, func(r *Run) int64 { return r.Store }))/n)
 	line("changelog", "%.0f bytes/record", float64(Median(runs, func(r *Run) int64 { return r.Changelog }))/n)

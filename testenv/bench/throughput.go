@@ -13,6 +13,7 @@ type Run struct {
 	Records   int
 	Took      time.Duration // first fetch to last record readable
 	Drain     time.Duration // the same for a consumer that only drains
+	CPU       time.Duration // of the worker from its start to its end
 	RSS       int64         // peak, bytes
 	Store     int64         // bytes of the store after a clean stop
 	Changelog int64         // bytes of the changelog topic
@@ -88,6 +89,7 @@ func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (
 	if err := w.Stop(); err != nil {
 		return r, err
 	}
+	r.CPU = w.CPU()
 	if r.Store, err = w.StoreSize(); err != nil {
 		return r, err
 	}

@@ -49,7 +49,7 @@ func newRig(t *testing.T) *rig {
 	r.writer = r.kafka.NewWriter(t, r.stream, partitions, inbox)
 	r.worker, err = folder.New(folder.Options{
 		Bin: bin, Brokers: r.kafka.Addrs, Group: r.stream, Instance: "e2e", Stream: r.stream, Inboxes: []string{inbox}, Dir: t.TempDir(),
-		Extra: []string{"log: {level: info, format: text}"},
+		Extra: []string{"log: {level: warn, format: text}"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,12 +101,21 @@ func (r *rig) stop() {
 	}
 }
 
+// page is the path of a page behind a cursor.
+func page(path, cursor string) string {
+	q := url.Values{"limit": {"1000"}}
+	if cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	return path + "?" + q.Encode()
+}
+
 // sessions walks the list.
 func (r *rig) sessions(ctx context.Context) (map[wire.ID]wire.SessionInfo, error) {
 	out, cursor := map[wire.ID]wire.SessionInfo{}, ""
 	for {
 		var p wire.SessionPage
-		if err := r.worker.JSON(ctx, "/sessions/"+r.stream+"?limit=1000&cursor="+url.QueryEscape(cursor), &p); err != nil {
+		if err := r.worker.JSON(ctx, page("/sessions/"+r.stream, cursor), &p); err != nil {
 			return nil, err
 		}
 		for _, s := range p.Items {
@@ -127,7 +136,7 @@ func (r *rig) events(ctx context.Context, id wire.ID) ([]wire.SessionEvent, erro
 	var out []wire.SessionEvent
 	for cursor := ""; ; {
 		var p wire.SessionEventsPage
-		if err := r.worker.JSON(ctx, "/sessions/"+r.stream+"/"+id.String()+"/events?limit=1000&cursor="+url.QueryEscape(cursor), &p); err != nil {
+		if err := r.worker.JSON(ctx, page("/sessions/"+r.stream+"/"+id.String()+"/events", cursor), &p); err != nil {
 			return nil, err
 		}
 		out = append(out, p.Items...)
@@ -170,7 +179,7 @@ func (r *rig) cli(args ...string) (string, error) {
 func (r *rig) sameAsReplay() {
 	r.Helper()
 	file := filepath.Join(r.TempDir(), "log.ndjson")
-	if _, err := r.cli("export", "--config", r.worker.Config(), "--out", file); err != nil {
+	if _, err := r.cli("export", "--config", r.worker.Config(), "--output", file); err != nil {
 		r.Fatal(err)
 	}
 	out, err := r.cli("replay", "--config", r.worker.Config(), "--compare", r.worker.Reads, "--stream", r.stream, file)

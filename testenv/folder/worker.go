@@ -182,6 +182,9 @@ func (w *Worker) PeakRSS() int64 {
 	return 0
 }
 
+// CPU is the processor time that the worker used, once it has ended.
+func (w *Worker) CPU() time.Duration { return w.proc.CPU() }
+
 // StoreSize is the bytes of the store's directory.
 func (w *Worker) StoreSize() (n int64, err error) {
 	err = filepath.WalkDir(w.Store, func(_ string, d fs.DirEntry, err error) error {

@@ -120,3 +120,11 @@ func (p *Process) Exited() (error, bool) {
 		return nil, false
 	}
 }
+
+// CPU is the processor time that the process used; 0 while it runs.
+func (p *Process) CPU() time.Duration {
+	if _, ended := p.Exited(); !ended || p.Cmd.ProcessState == nil {
+		return 0
+	}
+	return p.Cmd.ProcessState.UserTime() + p.Cmd.ProcessState.SystemTime()
+}
