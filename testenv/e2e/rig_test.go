@@ -147,7 +147,8 @@ func (r *rig) events(ctx context.Context, id wire.ID) ([]wire.SessionEvent, erro
 	}
 }
 
-// await waits until the list shows everything that was written.
+// await waits until the list shows everything that was written and no timeline
+// is being rebuilt.
 func (r *rig) await(within time.Duration) {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), within+10*time.Second)
@@ -159,6 +160,11 @@ func (r *rig) await(within time.Duration) {
 		got, err := r.sessions(ctx)
 		if err != nil {
 			return err
+		}
+		for id, s := range got {
+			if s.Flags.Rebuilding {
+				return fmt.Errorf("session %s is being rebuilt", id)
+			}
 		}
 		return r.want.check(got)
 	})
