@@ -32,6 +32,7 @@ func TestFacts(t *testing.T) {
 		{"unknown state on the lane", RoleLane, session(99, empty), FactAuthor | FactLane},
 		{"state delta on the lane", RoleLane, op(event(), OpStateDelta), FactAuthor | FactLane},
 		{"state delta elsewhere", RoleWork, op(event(), OpStateDelta), FactAuthor},
+		{"a user's state delta on the lane", RoleLane, user(op(event(), OpStateDelta)), FactAuthor | FactLane},
 		{"task on the lane", RoleLane, task(), FactAuthor},
 		{"control", RoleControl, op(command(), OpSessionPause), FactAuthor},
 		{"unauthorized control", RoleLane, op(command(), OpSessionPause), 0},

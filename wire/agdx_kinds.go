@@ -97,18 +97,14 @@ func (d *agdxDecoder) failure(rec *Record) {
 
 func (d *agdxDecoder) event(h *agdxHeaders, rec *Record) {
 	e := &d.env
+	d.stateEvent(h, rec)
 	if e.fromUser() {
 		rec.Display = DisplayUserMessage
 		return
 	}
 	switch string(e.Operation) {
 	case OpStateDelta, OpStateSnapshot:
-		// The document itself is folded by a later step; that the session has
-		// state records in this lane counts already.
 		rec.Display = DisplayStateUpdated
-		if d.src.Role == RoleLane {
-			rec.Facts |= FactLane
-		}
 	case OpContextAssembled:
 		rec.Display = DisplayContextAssembled
 		d.context(h, readAssembled)
