@@ -264,6 +264,7 @@ type Start struct {
 // control, held work) join here without touching the fold's hot path.
 type Rare struct {
 	NativeID []byte
+	State    *StateRecord // a state record of a lane
 }
 
 // SummaryKey names an entry of a row's summary. Numbers are part of the stored
@@ -301,6 +302,9 @@ const (
 	SumCopied                  // bool
 	SumMemoryKind              // text
 	SumForced                  // bool
+	SumOperations              // number of operations of a patch
+	SumOutcome                 // text: what the fold did with a state record
+	SumRevision                // number: of the state document behind the record
 	sumEnd
 )
 
@@ -308,6 +312,7 @@ var summaryNames = [sumEnd]string{
 	"", "attempts", "argument_keys", "code", "content_type", "duration_micros", "finish_reason", "items", "last",
 	"model", "provider", "reason", "retryable", "role", "sha256", "sequence", "size", "status", "task_state",
 	"weight", "refs", "scores", "surface", "relation", "category", "primitive", "copied", "memory_kind", "forced",
+	"operations", "outcome", "revision",
 }
 
 func (k SummaryKey) String() string {
