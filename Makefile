@@ -14,10 +14,10 @@ demo: build ## Broker, generator, worker and reads in one process; state in DEMO
 	$(BIN)/folder demo --dir $(DEMO)
 
 build: ## Build bin/folder
-	$(GO) build -trimpath -o $(BIN)/folder ./cmd/folder
+	$(GO) build -o $(BIN)/folder ./cmd/folder
 
-test: ## All tests of the module and of the compose file
-	$(GO) test -timeout $(TIMEOUT) ./...
+test: ## All tests but the end-to-end suite, which has a target of its own
+	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /testenv/e2e)
 	cd testenv/composetest && $(GO) test ./...
 
 race: ## All tests under the race detector, the slow cases left out
@@ -44,9 +44,9 @@ generated: build
 	@$(BIN)/folder config docs | diff -u docs/configuration.md - || { echo "docs/configuration.md is not current: run make generate"; exit 1; }
 
 e2e: ## End to end on kfake, or on the brokers in FOLDER_TEST_BROKERS
-	$(GO) test -count=1 -timeout $(TIMEOUT) ./testenv/...
+	$(GO) test -count=1 -timeout $(TIMEOUT) ./testenv/e2e
 
-bench: ## Throughput, latency, memory and size on disk, as in docs/performance.md
+bench: build ## Throughput, latency, memory and size on disk, as in docs/performance.md
 	$(GO) run ./testenv/cmd/bench
 
 fuzz: ## Every fuzz target for a short while (FUZZTIME=10s)

@@ -28,8 +28,13 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command line as a person does.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:   "testdata/script",
+	p := params()
+	p.Dir = "testdata/script"
+	testscript.Run(t, p)
+}
+
+func params() testscript.Params {
+	return testscript.Params{
 		Setup: setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus,
@@ -38,7 +43,15 @@ func TestScripts(t *testing.T) {
 			"set":    cmdSet,
 			"fetch":  cmdFetch,
 		},
-	})
+	}
+}
+
+func topicsOfStream(stream string) []string {
+	var out []string
+	for _, t := range wire.TopicsOf(stream) {
+		out = append(out, t.Topic)
+	}
+	return out
 }
 
 // setup gives every script free ports, because scripts run at the same time.
