@@ -23,7 +23,7 @@ func (d *agdxDecoder) openBody(h *agdxHeaders) (r cborReader, ok bool) {
 		return cborReader{b: d.env.Body}, true
 	case ContentJSON:
 		b, ok := cborOf(d.env.Body)
-		return cborReader{b: b}, ok
+		return cborReader{b: b, depth: maxCBORNesting - maxJSONNesting}, ok // JSON may nest deeper
 	}
 	return r, false
 }

@@ -108,6 +108,8 @@ func TestSummaries(t *testing.T) {
 			"items=2 refs=[m1,m2] scores=[0.8,1]"},
 		{"context retrieved in JSON", RoleLane, body(op(event(), OpContextRetrieved), []byte(`{"items":[["m1",0.25]],"query":"SECRET"}`)).Marshal(), nil,
 			"items=1 refs=[m1] scores=[0.25]"},
+		{"context retrieved in deep JSON", RoleLane, body(op(event(), OpContextRetrieved), []byte(`{"items":[],"x":`+strings.Repeat("[", 255)+strings.Repeat("]", 255)+`}`)).Marshal(), nil, "items=0"},
+		{"context retrieved in too deep JSON", RoleLane, body(op(event(), OpContextRetrieved), []byte(`{"items":[],"x":`+strings.Repeat("[", 256)+strings.Repeat("]", 256)+`}`)).Marshal(), nil, ""},
 		{"context retrieved, nothing found", RoleLane, body(op(event(), OpContextRetrieved), []byte(`{"items":[]}`)).Marshal(), nil, "items=0"},
 		{"context retrieved, unreadable", RoleLane, body(op(event(), OpContextRetrieved), []byte(`{"items":["SECRET"]}`)).Marshal(), nil, ""},
 		{"context assembled", RoleLane, body(op(event(), OpContextAssembled), mp(tx("policy"), tx("p"), tx("fragments"), cat(item{0x84},

@@ -5,32 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// Undecodable is the error of a value that cannot be read in the format of its
-// topic (spec settled.md, "undecodable"). It is a fixed word, not a text with a
-// position: a partition may carry millions of such records, and each costs one
-// comparison and no allocation.
-type Undecodable string
-
-func (u Undecodable) Error() string { return "wire: undecodable: " + string(u) }
-
-// Reason is the fixed word.
-func (u Undecodable) Reason() string { return string(u) }
-
-// The reasons why a value does not decode. They are error values that stand for
-// themselves, so that none is allocated on the way.
-var (
-	errCBORShort    error = Undecodable("short")          // the item ends early
-	errCBORSyntax   error = Undecodable("malformed")      // no well-formed CBOR
-	errCBORNesting  error = Undecodable("nesting")        // deeper than 128
-	errCBORUTF8     error = Undecodable("utf8")           // ill-formed text
-	errCBORType     error = Undecodable("field_type")     // a known field has another type or range
-	errCBORTrailing error = Undecodable("trailing")       // bytes follow the item
-	errCBORRepeated error = Undecodable("field_repeated") // a known field appears twice
-	errCBORKey      error = Undecodable("key_type")       // a map key is no text
-	errCBORMissing  error = Undecodable("field_missing")  // a required field is absent
-	errTombstone    error = Undecodable("null_value")     // the record has no value
-)
-
 // maxCBORNesting is the deepest nesting that is read; an array, map or tag is a
 // level, the outermost is 1 (spec settled.md, "Envelope and headers").
 const maxCBORNesting = 128
@@ -219,47 +193,6 @@ func (r *cborReader) chunks(major byte) []byte {
 	}
 }
 
-// text reads a text string.
-func (r *cborReader) text() []byte { return r.str(majorText) }
-
-// bytes reads a byte string.
-func (r *cborReader) bytes() []byte { return r.str(majorBytes) }
-
-// id reads a byte string of 16 bytes.
-func (r *cborReader) id(to *ID) {
-	b, ok := r.short(majorBytes)
-	if !ok {
-		b = r.str(majorBytes)
-	}
-	if r.err != nil {
-		return
-	}
-	if len(b) != len(to) {
-		r.err = errCBORType
-		return
-	}
-	copy(to[:], b)
-}
-
-// uint reads an unsigned integer of at most max.
-func (r *cborReader) uint(max uint64) uint64 {
-	major, n, _ := r.head()
-	if r.err == nil && (major != majorUint || n > max) {
-		r.err = errCBORType
-	}
-	return n
-}
-
-// boolean reads true or false.
-func (r *cborReader) boolean() bool {
-	c := r.peek()
-	if r.err == nil && c != cborTrue && c != cborFalse {
-		r.err = errCBORType
-	}
-	r.i++
-	return c == cborTrue
-}
-
 // cborSeq counts the entries of an array or map that is being read.
 type cborSeq struct {
 	left       uint64
@@ -310,36 +243,6 @@ func (r *cborReader) enter() {
 	}
 }
 
-// key reads a map key, which must be text.
-func (r *cborReader) key() []byte {
-	k, known := r.name()
-	if !known && !utf8.Valid(k) {
-		r.fail(errCBORUTF8)
-	}
-	return k
-}
-
-// name reads a map key and leaves it to the caller to check that it is UTF-8
-// unless checked says so: a key that equals a known name needs no check.
-func (r *cborReader) name() (k []byte, checked bool) {
-	if k, ok := r.short(majorText); ok {
-		return k, false
-	}
-	return r.longKey(), true
-}
-
-func (r *cborReader) longKey() []byte {
-	major, n, indefinite := r.head()
-	if r.err != nil {
-		return nil
-	}
-	if major != majorText {
-		r.err = errCBORKey
-		return nil
-	}
-	return r.rest(major, n, indefinite)
-}
-
 // skip reads one item of any type and checks that it is well formed, texts
 // included. It recurses at most maxCBORNesting deep.
 func (r *cborReader) skip() {
@@ -385,49 +288,4 @@ func (r *cborReader) skip() {
 			r.err = errCBORSyntax // a break outside of anything indefinite
 		}
 	}
-}
-
-// once notes a known field and fails when it was seen before.
-func (r *cborReader) once(seen *int, bit int) bool {
-	if *seen&bit != 0 {
-		r.fail(errCBORRepeated)
-	}
-	*seen |= bit
-	return r.err == nil
-}
-
-// optional notes a known field and says that a value other than null follows;
-// a null is consumed and means absence.
-func (r *cborReader) optional(seen *int, bit int) bool {
-	return r.once(seen, bit) && !r.null()
-}
-
-// raw reads one item of any type as it stands.
-func (r *cborReader) raw() []byte {
-	from := r.i
-	r.skip()
-	if r.err != nil {
-		return nil
-	}
-	return r.b[from:r.i:r.i]
-}
-
-// endWith checks that the input is used up and that all required fields were
-// there.
-func (r *cborReader) endWith(complete bool) error {
-	if err := r.end(); err != nil {
-		return err
-	}
-	if !complete {
-		return errCBORMissing
-	}
-	return nil
-}
-
-// end checks that the input is used up.
-func (r *cborReader) end() error {
-	if r.err == nil && r.i != len(r.b) {
-		r.err = errCBORTrailing
-	}
-	return r.err
 }
