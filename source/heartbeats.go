@@ -239,7 +239,7 @@ func (h *Heartbeats) take(fs kgo.Fetches) {
 
 func (p *pulse) hear(r *kgo.Record) {
 	p.stats.Records++
-	beat, err := wire.ReadHeartbeat(&wire.Raw{Key: r.Key, Value: r.Value})
+	beat, err := wire.ReadHeartbeat(&wire.Raw{Key: r.Key, Value: r.Value, Headers: headers(r.Headers)})
 	if err != nil {
 		p.stats.Bad++
 		return
