@@ -114,11 +114,6 @@ func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
 			return nil, fail(AtProduce, err, i)
 		}
 	}
-	me, release, err := t.Own()
-	if err != nil {
-		return nil, fail(AtOwn, err)
-	}
-	defer release()
 	next := make([]int64, len(t.Steps))
 	for i := range t.Steps {
 		if f := p.continuous(ctx, i, &t.Steps[i], &got[i]); f != nil {
@@ -126,6 +121,13 @@ func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
 		}
 		next[i] = got[i].max + 1
 	}
+	// From here to the end of the transaction no source is given up; what another
+	// owner writes meanwhile meets our records in its own check of continuity.
+	me, release, err := t.Own()
+	if err != nil {
+		return nil, fail(AtOwn, err)
+	}
+	defer release()
 	if f := p.offsets(ctx, t.Steps, me); f != nil {
 		return nil, f
 	}

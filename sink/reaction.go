@@ -14,13 +14,13 @@ type Where uint8
 const (
 	AtBegin Where = iota
 	AtProduce
-	AtOwn        // the sources are not ours any more
 	AtContinuity // the changelog goes on elsewhere than the state stands
+	AtOwn        // the sources are not ours any more
 	AtOffsets
 	AtEnd
 )
 
-var whereNames = [...]string{"begin", "produce", "own", "continuity", "offsets", "end"}
+var whereNames = [...]string{"begin", "produce", "continuity", "own", "offsets", "end"}
 
 func (w Where) String() string { return whereNames[w] }
 

@@ -91,6 +91,7 @@ func New(cfg Config) (*Consumer, error) {
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.DisableAutoCommit(),
 		kgo.SessionTimeout(cfg.SessionTimeout),
+		kgo.RebalanceTimeout(min(max(2*cfg.SessionTimeout, 10*time.Second), time.Minute)),
 		kgo.HeartbeatInterval(HeartbeatOf(cfg.SessionTimeout)),
 		// A resumed partition waits for the fetch that is parked at the broker.
 		kgo.FetchMaxWait(500*time.Millisecond),
@@ -148,22 +149,28 @@ func (c *Consumer) Rediscover(topic string) {
 	c.cl.AddConsumeTopics(topic)
 }
 
+// leaveFor bounds the wait for a rebalance that is going on when the consumer
+// is closed: a group waits up to a minute for its slowest member.
+const leaveFor = 3 * time.Second
+
 // Close ends the consumer; it leaves the group only if it was told to, so that
 // a restart within the session timeout finds its partitions.
 func (c *Consumer) Close(ctx context.Context) error {
-	var err error
-	if c.cfg.LeaveOnClose && c.cfg.Instance != "" {
-		b := kadm.LeaveGroup(c.cfg.Group).Reason("stopped").InstanceIDs(c.cfg.Instance)
-		var resps kadm.LeaveGroupResponses
-		if resps, err = c.adm.LeaveGroup(ctx, b); err == nil {
-			err = resps.Error()
-		}
-		if errors.Is(err, kerr.UnknownMemberID) {
-			err = nil // not a member any more
-		}
+	// First the client lets go of the group, without telling it: a member that
+	// still beats would join again as soon as it is told that it has left.
+	lctx, cancel := context.WithTimeout(ctx, leaveFor)
+	_ = c.cl.LeaveGroupContext(lctx) // only says that the wait was cut short
+	cancel()
+	defer c.cl.Close()
+	if !c.cfg.LeaveOnClose || c.cfg.Instance == "" {
+		return nil
 	}
-	c.cl.CloseAllowingRebalance()
-	if err != nil {
+	b := kadm.LeaveGroup(c.cfg.Group).Reason("stopped").InstanceIDs(c.cfg.Instance)
+	resps, err := c.adm.LeaveGroup(ctx, b)
+	if err == nil {
+		err = resps.Error()
+	}
+	if err != nil && !errors.Is(err, kerr.UnknownMemberID) { // not a member any more
 		return fmt.Errorf("source: leave group %s: %w", c.cfg.Group, err)
 	}
 	return nil

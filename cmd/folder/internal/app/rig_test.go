@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/pprof"
 	"testing"
 	"time"
 
@@ -147,6 +148,10 @@ func (w *running) stop() {
 func (w *running) end() error {
 	w.over = true
 	w.cancel()
+	if os.Getenv("FOLDER_TEST_LOG") != "" {
+		slow := time.AfterFunc(8*time.Second, func() { _ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1) })
+		defer slow.Stop()
+	}
 	select {
 	case err := <-w.done:
 		return errors.Join(err, w.Close())
