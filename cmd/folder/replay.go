@@ -211,5 +211,13 @@ func (c *cli) compare(ctx context.Context, o replayOptions, here *client.Client,
 	if n := res.Differ - len(res.First); n > 0 {
 		fmt.Fprintf(c.out, "  … and %d more\n", n)
 	}
+	for i, hint := range []string{
+		"the worker has not folded all of this log yet; wait and compare again",
+		"the worker has folded more than this log holds; export again while nothing is written",
+	} {
+		if n := len(res.Ahead[i]); n > 0 {
+			fmt.Fprintf(c.err, "    hint: %s (%d sources, for example %s)\n", hint, n, res.Ahead[i][0])
+		}
+	}
 	return errQuiet
 }

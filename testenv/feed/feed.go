@@ -34,7 +34,8 @@ func New(addrs []string) (*Feed, error) {
 func (f *Feed) Close() { f.cl.Close() }
 
 // Prepare creates the topics that are missing and gives the number of records
-// that all of them hold already.
+// that all of them hold already. A broker that crashed may have written markers
+// into them, which count too: a feed that goes on leaves out as many records.
 func (f *Feed) Prepare(ctx context.Context, topics []wire.TopicRole, partitions int32) (uint64, error) {
 	names := make([]string, len(topics))
 	for i, t := range topics {

@@ -33,6 +33,7 @@ type Result struct {
 	Digest   [2]string // SHA-256 over all sessions and rows, in id order
 	Differ   int       // sessions that differ
 	First    []Difference
+	Ahead    [2][]string // sources that this side has folded further than the other
 }
 
 // Equal says that nothing differs.
@@ -64,7 +65,7 @@ func Run(ctx context.Context, left, right Side, o Options) (*Result, error) {
 		}
 		infos[i] = m
 	}
-	r := &Result{Sessions: [2]int{len(infos[0]), len(infos[1])}}
+	r := &Result{Sessions: [2]int{len(infos[0]), len(infos[1])}, Ahead: ahead(infos)}
 	ids := union(infos[0], infos[1])
 	sums := [2]hasher{newHasher(), newHasher()}
 	for at := 0; at < len(ids); {
