@@ -35,10 +35,10 @@ func claim(dir string) (crashed bool, err error) {
 }
 
 // abortOpen writes an abort marker of every transactional producer to every
-// partition. kfake takes what a crash left open as aborted, but writes no
-// marker: a reader then drops everything that the same producer commits later,
-// and the next crash turns the leftover into a committed record. A marker of a
-// producer that had nothing open is harmless.
+// partition that ends in a record of a transaction. kfake takes what a crash left
+// open as aborted, but writes no marker: a reader then drops everything that the
+// same producer commits later, and the next crash turns the leftover into a
+// committed record. A marker of a producer that had nothing open is harmless.
 func abortOpen(addrs []string) error {
 	c, err := kgo.NewClient(kgo.SeedBrokers(addrs...))
 	if err != nil {
@@ -59,11 +59,10 @@ func abortOpen(addrs []string) error {
 	if err != nil {
 		return fmt.Errorf("broker: abort what a crash left open: %w", err)
 	}
-	topics, err := adm.ListTopics(ctx)
+	set, err := endInTransaction(ctx, addrs, adm)
 	if err != nil {
 		return fmt.Errorf("broker: abort what a crash left open: %w", err)
 	}
-	set := topics.TopicsSet()
 	if len(set) == 0 {
 		return nil
 	}
@@ -83,4 +82,52 @@ func abortOpen(addrs []string) error {
 		}
 	}
 	return nil
+}
+
+// endInTransaction finds the partitions whose last record was written in a
+// transaction.
+func endInTransaction(ctx context.Context, addrs []string, adm *kadm.Client) (kadm.TopicsSet, error) {
+	starts, err := adm.ListStartOffsets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := adm.ListEndOffsets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(starts.Error(), ends.Error()); err != nil {
+		return nil, err
+	}
+	last, left := map[string]map[int32]kgo.Offset{}, kadm.TopicsSet{}
+	ends.Each(func(o kadm.ListedOffset) {
+		if start, _ := starts.Lookup(o.Topic, o.Partition); o.Offset > start.Offset {
+			if last[o.Topic] == nil {
+				last[o.Topic] = map[int32]kgo.Offset{}
+			}
+			last[o.Topic][o.Partition] = kgo.NewOffset().At(o.Offset - 1)
+			left.Add(o.Topic, o.Partition)
+		}
+	})
+	set := kadm.TopicsSet{}
+	if len(left) == 0 {
+		return set, nil
+	}
+	c, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumePartitions(last), kgo.KeepControlRecords(),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.FetchMaxWait(100*time.Millisecond))
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	for len(left) > 0 {
+		fs := c.PollFetches(ctx)
+		if err := fs.Err(); err != nil {
+			return nil, fmt.Errorf("the last record of %v: %w", left, err)
+		}
+		fs.EachRecord(func(r *kgo.Record) {
+			if left.Delete(r.Topic, r.Partition); r.Attrs.IsTransactional() && !r.Attrs.IsControl() {
+				set.Add(r.Topic, r.Partition)
+			}
+		})
+	}
+	return set, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,10 +186,17 @@ func (r *rig) cli(args ...string) (string, error) {
 func (r *rig) sameAsReplay() {
 	r.Helper()
 	file := filepath.Join(r.TempDir(), "log.ndjson")
-	if _, err := r.cli("export", "--config", r.worker.Config(), "--output", file); err != nil {
+	which := []string{"--kafka.brokers", strings.Join(r.kafka.Addrs, ","), "--stream", r.stream}
+	if c := r.worker.Config(); c != "" {
+		which = []string{"--config", c, "--stream", r.stream}
+	}
+	if _, err := r.cli(append([]string{"export", "--output", file}, which...)...); err != nil {
 		r.Fatal(err)
 	}
-	out, err := r.cli("replay", "--config", r.worker.Config(), "--compare", r.worker.Reads, "--stream", r.stream, file)
+	if r.worker.Config() == "" {
+		which = which[2:]
+	}
+	out, err := r.cli(append([]string{"replay", "--compare", r.worker.Reads, file}, which...)...)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -216,7 +224,7 @@ func (r *rig) checkChanges() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var bad error
-	for topic := range r.writer.Topics() {
+	for topic := range r.topics() {
 		if wire.RoleOf(r.stream, topic) == wire.RoleHeartbeats {
 			continue
 		}
@@ -237,4 +245,16 @@ func (r *rig) checkChanges() error {
 func (r *rig) seqs() error {
 	_, err := testenv.CheckChanges(r.kafka.Changes(r, r.changesTopic()))
 	return err
+}
+
+// topics of the stream.
+func (r *rig) topics() map[string]int32 {
+	if r.writer != nil {
+		return r.writer.Topics()
+	}
+	out := map[string]int32{}
+	for _, t := range wire.TopicsOf(r.stream) {
+		out[t.Topic] = 0
+	}
+	return out
 }

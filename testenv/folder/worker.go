@@ -38,6 +38,7 @@ type Worker struct {
 	Reads string // URL with the prefix of the reads
 	Admin string // URL
 
+	args   []string
 	config string // file
 	proc   *proc.Process
 	http   http.Client
@@ -69,6 +70,26 @@ admin: {listen: %q}
 	if err := os.WriteFile(w.config, []byte(text), 0o644); err != nil {
 		return nil, fmt.Errorf("folder: %w", err)
 	}
+	w.args = []string{"run", "--config", w.config}
+	return w, nil
+}
+
+// NewDemo plans a `folder demo` in a directory; more arguments may follow. Its
+// brokers are known before it starts.
+func NewDemo(bin, dir string, args ...string) (*Worker, error) {
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	_, kafka, err := net.SplitHostPort(ports[2])
+	if err != nil {
+		return nil, fmt.Errorf("folder: %w", err)
+	}
+	w := &Worker{
+		Options: Options{Bin: bin, Brokers: ports[2:], Group: "demo", Stream: "demo", Dir: dir},
+		Reads:   "http://" + ports[0] + "/agdx", Admin: "http://" + ports[1], Store: filepath.Join(dir, "index"),
+	}
+	w.args = append([]string{"demo", "--dir", dir, "--listen", ports[0], "--admin", ports[1], "--kafka-port", kafka}, args...)
 	return w, nil
 }
 
@@ -90,7 +111,7 @@ func (w *Worker) Config() string { return w.config }
 
 // Start runs the worker.
 func (w *Worker) Start() (err error) {
-	w.proc, err = proc.Start(w.Bin, []string{"run", "--config", w.config}, w.Env)
+	w.proc, err = proc.Start(w.Bin, w.args, w.Env)
 	return err
 }
 
@@ -201,4 +222,10 @@ func (w *Worker) StoreSize() (n int64, err error) {
 		return 0, fmt.Errorf("folder: size of the store: %w", err)
 	}
 	return n, nil
+}
+
+// Says waits for a line of standard output with a prefix.
+func (w *Worker) Says(prefix string, within time.Duration) error {
+	_, err := w.proc.Line(prefix, within)
+	return err
 }
