@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"sessionfold/fold"
+	"sessionfold/index/row"
 	"sessionfold/wire"
 )
 
@@ -78,20 +81,58 @@ func applyUntil(t *testing.T, s *Store, w *world) error {
 	return nil
 }
 
-// A write that waits for room which a full disk never gives must not keep Apply
-// or Close: the store fails, and both return.
+// A write that waits for room in memory, which a full disk never gives, must
+// keep neither Apply nor Close: the store fails, and both return.
 func TestStuckWrite(t *testing.T) {
-	toggle := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+	release := make(chan struct{})
+	s := open(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") {
+			<-release // the flush hangs until the writer does too
 			return syscall.ENOSPC
 		}
 		return nil
-	})}
-	s := open(t, errorfs.Wrap(vfs.NewMem(), toggle))
-	toggle.On()
-	w := newWorld(7)
-	if err := applyUntil(t, s, w); !errors.Is(err, ErrFailed) {
-		t.Fatalf("apply: %v", err)
+	})))
+	src := newWorld(7).sources[0].Source
+	var begun, ended atomic.Int64
+	result := make(chan error, 1)
+	go func() {
+		for n := uint64(0); ; n++ {
+			b := &row.Batch{Source: src, From: n, To: n, Frontier: fold.Frontier{Next: n + 1}}
+			k := row.PackKey{PartialKey: row.PartialKey{Stream: src.StreamID, Source: src.Key()}, First: n}
+			b.Ops = []row.Op{{Key: row.AppendPack(nil, k), Value: make([]byte, 8<<20)}}
+			begun.Add(1)
+			if err := s.Apply([]Applied{{Batch: b}}); err != nil {
+				result <- err
+				return
+			}
+			ended.Add(1)
+		}
+	}()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for still, last := 0, int64(0); still < 10; { // one write is under way and stays so
+		select {
+		case <-tick.C:
+			n := ended.Load()
+			if n > 0 && n == last && begun.Load() == n+1 && s.db.Metrics().MemTable.Size >= 2*memTableBytes {
+				still++
+			} else {
+				still = 0
+			}
+			last = n
+		case <-deadline:
+			t.Fatal("the writer never waited")
+		}
+	}
+	close(release)
+	select {
+	case err := <-result:
+		if !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("apply: %v", err)
+		}
+	case <-deadline:
+		t.Fatal("the write is stuck")
 	}
 	if err := s.Close(); !errors.Is(err, ErrFailed) {
 		t.Errorf("close: %v", err)
