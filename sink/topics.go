@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // MaxMessageBytes is the largest record and batch that is written; the topics
@@ -32,6 +33,7 @@ type TopicsConfig struct {
 // number of goroutines.
 type Topics struct {
 	cfg TopicsConfig
+	cl  *kgo.Client
 	adm *kadm.Client
 
 	mu         sync.Mutex
@@ -67,7 +69,7 @@ func NewTopics(cfg TopicsConfig) (*Topics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
-	return &Topics{cfg: cfg, adm: kadm.NewClient(cl), partitions: map[string]int32{}}, nil
+	return &Topics{cfg: cfg, cl: cl, adm: kadm.NewClient(cl), partitions: map[string]int32{}}, nil
 }
 
 // Close ends the client.
@@ -139,18 +141,22 @@ func (t *Topics) ensure(ctx context.Context, topic string, partitions int32, pol
 
 // look gives the partitions of a topic after a check of its settings.
 func (t *Topics) look(ctx context.Context, topic, policy string) (int32, error) {
-	md, err := t.adm.Metadata(ctx, topic)
+	// A request of its own: the client's cache may be from before the topic was made.
+	req := kmsg.NewPtrMetadataRequest()
+	rt := kmsg.NewMetadataRequestTopic()
+	rt.Topic = kmsg.StringPtr(topic)
+	req.Topics = append(req.Topics, rt)
+	resp, err := req.RequestWith(ctx, t.cl)
+	if err == nil && len(resp.Topics) != 1 {
+		err = errors.New("the broker's answer names no topic")
+	}
+	if err == nil {
+		err = kerr.ErrorForCode(resp.Topics[0].ErrorCode)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("sink: metadata of topic %s: %w", topic, err)
 	}
-	d, ok := md.Topics[topic]
-	if !ok {
-		return 0, fmt.Errorf("sink: topic %s: %w", topic, kerr.UnknownTopicOrPartition)
-	}
-	if d.Err != nil {
-		return 0, fmt.Errorf("sink: topic %s: %w", topic, d.Err)
-	}
-	return int32(len(d.Partitions)), t.check(ctx, topic, policy)
+	return int32(len(resp.Topics[0].Partitions)), t.check(ctx, topic, policy)
 }
 
 func (t *Topics) create(ctx context.Context, topic string, partitions int32, policy string) error {

@@ -71,25 +71,34 @@ type at struct {
 }
 
 func (r *Reader) locate(ctx context.Context, tp wire.TopicPartition) (at, error) {
-	md, err := r.adm.Metadata(ctx, tp.Topic)
+	// A request of its own: the client's cache may be from before the topic was
+	// made, or made anew.
+	req := kmsg.NewPtrMetadataRequest()
+	rt := kmsg.NewMetadataRequestTopic()
+	rt.Topic = kmsg.StringPtr(tp.Topic)
+	req.Topics = append(req.Topics, rt)
+	resp, err := req.RequestWith(ctx, r.cl)
+	if err == nil && len(resp.Topics) != 1 {
+		err = errors.New("the broker's answer names no topic")
+	}
+	if err == nil {
+		err = kerr.ErrorForCode(resp.Topics[0].ErrorCode)
+	}
 	if err != nil {
 		return at{}, fmt.Errorf("source: metadata of %s: %w", tp, err)
 	}
-	t, ok := md.Topics[tp.Topic]
-	if !ok {
-		return at{}, fmt.Errorf("source: metadata of %s: %w", tp, kerr.UnknownTopicOrPartition)
+	t := &resp.Topics[0]
+	for i := range t.Partitions {
+		p := &t.Partitions[i]
+		if p.Partition != tp.Partition {
+			continue
+		}
+		if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+			return at{}, fmt.Errorf("source: metadata of %s: %w", tp, err)
+		}
+		return at{uuid: t.TopicID, leader: p.Leader, partitions: int32(len(t.Partitions))}, nil
 	}
-	if t.Err != nil {
-		return at{}, fmt.Errorf("source: metadata of %s: %w", tp, t.Err)
-	}
-	p, ok := t.Partitions[tp.Partition]
-	if !ok {
-		return at{}, fmt.Errorf("source: metadata of %s: the topic has %d partitions: %w", tp, len(t.Partitions), kerr.UnknownTopicOrPartition)
-	}
-	if p.Err != nil {
-		return at{}, fmt.Errorf("source: metadata of %s: %w", tp, p.Err)
-	}
-	return at{uuid: t.ID, leader: p.Leader, partitions: int32(len(t.Partitions))}, nil
+	return at{}, fmt.Errorf("source: metadata of %s: the topic has %d partitions: %w", tp, len(t.Partitions), kerr.UnknownTopicOrPartition)
 }
 
 // Bounds gives the log start and the high watermark of a partition, whatever

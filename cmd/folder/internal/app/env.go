@@ -101,9 +101,9 @@ type restore struct {
 }
 
 func (r *restore) Put(key, value []byte) error {
-	id, err := sourceOf(key)
+	id, err := row.DurableSource(key)
 	if err != nil {
-		return err
+		return fmt.Errorf("app: a changelog record of an unknown kind: %w", err)
 	}
 	if id.Stream == r.id.Stream && id.Source != r.id.Source {
 		return nil
@@ -112,14 +112,3 @@ func (r *restore) Put(key, value []byte) error {
 }
 
 func (r *restore) Commit(changelogNext int64) error { return r.to.Commit(changelogNext) }
-
-func sourceOf(key []byte) (row.SourceID, error) {
-	if len(key) > 0 && key[0] == row.TagSource {
-		return row.ParseSource(key)
-	}
-	k, err := row.ParsePartial(key)
-	if err != nil {
-		return row.SourceID{}, fmt.Errorf("app: a changelog record of an unknown kind: %w", err)
-	}
-	return row.SourceID{Stream: k.Stream, Source: k.Source}, nil
-}
