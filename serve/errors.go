@@ -12,7 +12,6 @@ import (
 type failure struct {
 	status int
 	code   string
-	detail any
 	err    *wire.SessionError
 }
 
@@ -22,7 +21,6 @@ func (f *failure) Error() string { return f.err.Error() }
 type body struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	Detail  any    `json:"detail,omitempty"`
 }
 
 var kinds = map[wire.ErrorKind]struct {
@@ -41,11 +39,11 @@ var kinds = map[wire.ErrorKind]struct {
 
 // The failures that share a kind with another status.
 func forbidden(format string, args ...any) *failure {
-	return &failure{http.StatusForbidden, "forbidden", nil, wire.Errorf(wire.ErrUnauthorized, format, args...)}
+	return &failure{http.StatusForbidden, "forbidden", wire.Errorf(wire.ErrUnauthorized, format, args...)}
 }
 
 func tooLarge(format string, args ...any) *failure {
-	return &failure{http.StatusRequestEntityTooLarge, "too_large", nil, wire.Errorf(wire.ErrInvalid, format, args...)}
+	return &failure{http.StatusRequestEntityTooLarge, "too_large", wire.Errorf(wire.ErrInvalid, format, args...)}
 }
 
 var errUnauthenticated = wire.Errorf(wire.ErrUnauthorized, "a bearer token that this server knows is required: Authorization: Bearer <token>")

@@ -62,7 +62,7 @@ func (h *handler) method(mux *http.ServeMux, method, path string, f http.Handler
 			return
 		}
 		w.Header().Set("Allow", method)
-		h.fail(w, r, &failure{http.StatusMethodNotAllowed, "invalid_argument", nil,
+		h.fail(w, r, &failure{http.StatusMethodNotAllowed, "invalid_argument",
 			wire.Errorf(wire.ErrInvalid, "method: this route takes %s", method)})
 	})
 }

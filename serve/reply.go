@@ -99,7 +99,7 @@ func (h *handler) replyOp(w http.ResponseWriter, r *http.Request, v any, err err
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := h.report(r, err)
 	authenticateHeader(w, f.status)
-	b, err := encodeJSON(body{Code: f.code, Message: f.err.Message, Detail: f.detail})
+	b, err := encodeJSON(body{Code: f.code, Message: f.err.Message})
 	if err != nil {
 		h.opt.Logger.Error("an error body cannot be encoded", slog.String("error", err.Error()))
 	}
