@@ -2,10 +2,12 @@ package proc
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -40,6 +42,9 @@ func Build(pkg string, race bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := dependOnSources(root); err != nil {
+		return "", err
+	}
 	p := filepath.Join(built.dir, name)
 	cmd := exec.Command("go", append(args, "-o", p, pkg)...)
 	cmd.Dir = root
@@ -48,6 +53,22 @@ func Build(pkg string, race bool) (string, error) {
 	}
 	built.bins[name] = p
 	return p, nil
+}
+
+// dependOnSources looks at every source file of the module. The go command
+// remembers which files a test looked at: without this a cached "ok" would stand
+// after a change of a program that the test only runs.
+func dependOnSources(root string) error {
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
+			_, err = os.Stat(file)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("proc: sources of the module: %w", err)
+	}
+	return nil
 }
 
 // Clean removes what Build made.
