@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -81,17 +80,11 @@ func (c *ChangeReader) Read(ctx context.Context, stream string, after uint64, li
 }
 
 func changeRow(rec *kgo.Record) (wire.SessionChangeRow, error) {
-	var c wire.ChangeRow
-	if err := json.Unmarshal(rec.Value, &c); err != nil {
-		return wire.SessionChangeRow{}, fmt.Errorf("a change row that cannot be read: %w", err)
+	c, err := wire.DecodeChangeRow(rec.Value)
+	if err != nil {
+		return wire.SessionChangeRow{}, err
 	}
-	row := wire.SessionChangeRow{Seq: uint64(rec.Offset) + 1, Sessions: c.Sessions, Truncated: c.Truncated}
-	for _, p := range c.Positions {
-		row.Positions = append(row.Positions, wire.Pos{
-			Stream: wire.NameID(c.Stream), Topic: wire.NameID(p.Topic), Generation: p.Generation, Partition: p.Partition, Offset: p.Offset,
-		}.Locator())
-	}
-	return row, nil
+	return c.View(uint64(rec.Offset)), nil
 }
 
 func orMissing(err error) error {
