@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sessionfold/fold/state"
 	"sessionfold/wire"
 )
 
@@ -19,13 +20,23 @@ import (
 // partials, rows and gaps whatever the batch boundaries (spec session-index.md,
 // section 2, law 1). Records below the frontier, or out of order, are a broken
 // invariant of the caller: Apply panics with the numbers.
+//
+// Apply is ApplyStates for batches without state records of sessions that have
+// state already.
 func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*Partial, recs []wire.Record) *Step {
+	return ApplyStates(cfg, src, front, partials, nil, recs)
+}
+
+// ApplyStates is Apply with the state documents of the sessions that have state
+// and of which the batch holds state records. Documents are immutable, so they
+// are not changed either.
+func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*Partial, states map[wire.ID]*state.State, recs []wire.Record) *Step {
 	if len(recs) == 0 && front.Skipped == 0 {
 		return nil
 	}
 	hint := len(recs)/10 + 1 // sessions; ten records of each in a batch is common
 	b := batch{
-		src: src, cap: cfg.timelineCap(), old: partials, to: front,
+		src: src, cap: cfg.timelineCap(), old: partials, states: states, to: front,
 		index: make(map[wire.ID]int32, hint), seen: make([]touched, 0, hint), place: make([]place, len(recs)),
 	}
 	for i := range recs {
@@ -47,10 +58,13 @@ func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*
 
 // batch is the state of one Apply.
 type batch struct {
-	src   *wire.Source
-	cap   uint64
-	old   map[wire.ID]*Partial
-	to    Frontier
+	src *wire.Source
+	cap uint64
+	old map[wire.ID]*Partial
+	to  Frontier
+
+	states map[wire.ID]*state.State
+
 	index map[wire.ID]int32 // of touched, by session
 	seen  []touched         // in order of first record
 	place []place           // per record
@@ -64,6 +78,7 @@ type touched struct {
 	old  *Partial
 	new  *Partial
 	rows int // that the batch keeps
+	work *state.Work
 }
 
 // place is where a record's row belongs: the index of its touched, or noRow.
@@ -102,7 +117,11 @@ func (b *batch) fold(i int, rec *wire.Record) {
 	}
 	at := b.touch(rec.Session)
 	t := &b.seen[at]
-	if t.new.add(b.cap, rec, Stamp{Time: b.to.Time, Offset: rec.Offset}, raised) {
+	stamp := Stamp{Time: b.to.Time, Offset: rec.Offset}
+	if rec.Rare != nil && rec.Rare.State != nil {
+		b.state(t, rec.Rare.State, stamp)
+	}
+	if t.new.add(b.cap, rec, stamp, raised) {
 		b.place[i].at = at
 		t.rows++
 		b.rows++
@@ -146,6 +165,9 @@ func (b *batch) sessions(recs []wire.Record) []SessionStep {
 	for i := range out {
 		t := &b.seen[i]
 		out[i] = SessionStep{ID: t.id, Old: t.old, New: t.new, Last: t.new.Last.Offset, Rows: free[i]}
+		if t.work != nil {
+			out[i].State = t.endState()
+		}
 	}
 	slices.SortFunc(out, func(x, y SessionStep) int { return x.ID.Compare(y.ID) })
 	return out

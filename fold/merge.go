@@ -40,6 +40,8 @@ type Session struct {
 	LaneConflict bool // lifecycle or state records in more than one lane source
 	Truncated    bool // a source reached its cap
 
+	State *Keyed // the source whose state document shows; nil: none has one
+
 	startKey wire.SourceKey
 	firstKey wire.SourceKey
 }
@@ -63,6 +65,7 @@ func Merge(id wire.ID, ks []Keyed) *Session {
 		s.mergeTimes(i, k)
 		s.mergeStart(k)
 		s.mergeEnd(k)
+		s.mergeState(k)
 		parent.take(k, &p.Parent)
 		root.take(k, &p.Root)
 		status.take(k)

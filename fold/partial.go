@@ -42,6 +42,8 @@ type Partial struct {
 	TruncatedFrom uint64 // the first such offset
 
 	Flags Flag
+
+	State *StateInfo // of the state document; nil when no state record was seen
 }
 
 // Named is an id that a record named, with the record's stamp.

@@ -1,6 +1,9 @@
 package fold
 
-import "sessionfold/wire"
+import (
+	"sessionfold/fold/state"
+	"sessionfold/wire"
+)
 
 // Config is what the fold of a stream needs to know beside records.
 type Config struct {
@@ -38,6 +41,8 @@ type SessionStep struct {
 	New  *Partial
 	Last uint64 // offset of the session's last record in the step
 	Rows []Row
+
+	State *state.Step // of the state document; nil when the step had no state record of the session
 }
 
 // Row is one timeline row: a record and its raised broker time. Rec is only

@@ -89,6 +89,9 @@ func (s *Step) validSession(ss *SessionStep) (uint64, error) {
 	case len(p.Agents) > MaxAgents:
 		return 0, fmt.Errorf("%d agents", len(p.Agents))
 	}
+	if err := validState(ss, old); err != nil {
+		return 0, err
+	}
 	return p.Records - old.Records, nil
 }
 

@@ -15,7 +15,7 @@ const maxProblems = 100
 
 // Report is what Check found.
 type Report struct {
-	Sources, Sessions, Partials, Entries, Packs, Batches, Rows uint64
+	Sources, Sessions, Partials, Entries, Packs, Batches, Rows, Documents uint64
 
 	Problems []Problem // the first of them
 	Total    int       // how many there are
@@ -33,14 +33,15 @@ func (p Problem) String() string { return p.Key + ": " + p.Why }
 // Check proves, over one snapshot, that the store agrees with itself: list
 // entries follow from the partials and partials have theirs; packed rows agree
 // with the partials' counts, ascend and lie below the frontier; batches name the
-// packs; metas are well formed. An error means that the check could not be done.
+// packs; state documents can be put together and have their digests; metas are
+// well formed. An error means that the check could not be done.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	r, err := s.Reader()
 	if err != nil {
 		return Report{}, err
 	}
 	c := checker{ctx: ctx, r: r, metas: make(map[row.SourceID]*Meta)}
-	for _, pass := range []func() error{c.sources, c.partials, c.entries, c.packs, c.batches, c.strangers} {
+	for _, pass := range []func() error{c.sources, c.partials, c.entries, c.packs, c.batches, c.states, c.strangers} {
 		if err = pass(); err != nil {
 			break
 		}
@@ -156,6 +157,9 @@ func (c *checker) partials() error {
 			c.problem(key, "its last record %d is not below the frontier %d", p.Last.Offset, m.Frontier.Next)
 		}
 		if err := c.hasEntries(key, k, p); err != nil {
+			return err
+		}
+		if err := c.state(key, k, p, m); err != nil {
 			return err
 		}
 		return c.rows(key, k, p, m)
@@ -312,7 +316,8 @@ func (c *checker) strangers() error {
 	}
 	for ok := it.First(); ok; {
 		switch tag := it.Key()[0]; tag {
-		case row.TagStore, row.TagSource, row.TagLocal, row.TagPartial, row.TagPack, row.TagBatch, row.TagList:
+		case row.TagStore, row.TagSource, row.TagLocal, row.TagPartial, row.TagPack, row.TagBatch, row.TagList,
+			row.TagBase, row.TagLog, row.TagHistory:
 			ok = it.SeekGE([]byte{tag + 1})
 		default:
 			c.problem(it.Key(), "a key of no known kind")

@@ -87,10 +87,12 @@ func TestCheckFindsHarm(t *testing.T) {
 		"past the cap": {func(s *Store, _ *worldSource, k row.PartialKey) {
 			change(s, k, func(p *fold.Partial) { p.Truncated, p.TruncatedFrom = true, 1 })
 		}, "row of offset 1 outside"},
-		"partial lost":   {func(s *Store, _ *worldSource, k row.PartialKey) { del(s, row.AppendPartial(nil, k)) }, "rows of a session without a partial"},
-		"partial broken": {func(s *Store, _ *worldSource, k row.PartialKey) { set(s, row.AppendPartial(nil, k), []byte{1}) }, "partial, byte 1: ends early"},
-		"pack lost":      {func(s *Store, _ *worldSource, k row.PartialKey) { del(s, pack(k, 0)) }, "which is missing"},
-		"pack broken":    {func(s *Store, _ *worldSource, k row.PartialKey) { set(s, pack(k, 0), []byte{1, 1, 255}) }, "pack, byte"},
+		"partial lost": {func(s *Store, _ *worldSource, k row.PartialKey) { del(s, row.AppendPartial(nil, k)) }, "rows of a session without a partial"},
+		"partial broken": {func(s *Store, _ *worldSource, k row.PartialKey) {
+			set(s, row.AppendPartial(nil, k), []byte{row.Version})
+		}, "partial, byte 1: ends early"},
+		"pack lost":   {func(s *Store, _ *worldSource, k row.PartialKey) { del(s, pack(k, 0)) }, "which is missing"},
+		"pack broken": {func(s *Store, _ *worldSource, k row.PartialKey) { set(s, pack(k, 0), []byte{row.Version, 1, 255}) }, "pack, byte"},
 		"pack unnamed": {func(s *Store, src *worldSource, k row.PartialKey) {
 			del(s, row.AppendBatch(nil, row.BatchKey{SourceID: row.IDOf(src.Source)}))
 		}, "batches name 0 packs, 2 are stored"},
@@ -101,10 +103,10 @@ func TestCheckFindsHarm(t *testing.T) {
 			del(s, row.AppendSource(nil, row.IDOf(src.Source)))
 		}, "its source has no meta"},
 		"meta broken": {func(s *Store, src *worldSource, _ row.PartialKey) {
-			set(s, row.AppendSource(nil, row.IDOf(src.Source)), []byte{1, 9})
+			set(s, row.AppendSource(nil, row.IDOf(src.Source)), []byte{row.Version, 9})
 		}, "source meta, byte 2"},
 		"local broken": {func(s *Store, src *worldSource, _ row.PartialKey) {
-			set(s, row.AppendLocal(nil, row.IDOf(src.Source)), []byte{1})
+			set(s, row.AppendLocal(nil, row.IDOf(src.Source)), []byte{row.Version})
 		}, "local source state, byte 1"},
 		"other names": {func(s *Store, src *worldSource, _ row.PartialKey) {
 			m := row.MetaOf(src.Source, src.front)

@@ -9,6 +9,7 @@ import (
 	"hash"
 
 	"sessionfold/fold"
+	"sessionfold/fold/state"
 	"sessionfold/index/row"
 	"sessionfold/wire"
 )
@@ -18,7 +19,7 @@ import (
 // topic generations, apply sequences and changelogs. Parts differ apart: Rows
 // also differs while timeline rows are to be rebuilt or were pruned.
 type Digest struct {
-	Partials [32]byte // what is known of sessions
+	Partials [32]byte // what is known of sessions, their state documents and their histories
 	Rows     [32]byte // their timelines
 	Sources  [32]byte // frontiers without change sequences, and gaps
 	Sessions uint64
@@ -125,6 +126,9 @@ func (r *Reader) digestSession(id wire.ID, ks []fold.Keyed) (Digest, error) {
 		k := &m.Sources[i]
 		h.source(k.Source)
 		h.bytes(row.AppendPartialValue(nil, k.Partial))
+		if err := r.digestState(h, id, k); err != nil {
+			return d, err
+		}
 	}
 	h.Sum(d.Partials[:0])
 	h = digester{sha256.New()}
@@ -142,6 +146,23 @@ func (r *Reader) digestSession(id wire.ID, ks []fold.Keyed) (Digest, error) {
 		return d, err
 	}
 	return d, t.Close()
+}
+
+// digestState puts the document and the kept outcomes in.
+func (r *Reader) digestState(h digester, id wire.ID, k *fold.Keyed) error {
+	if k.Partial.State == nil {
+		return nil
+	}
+	s, err := r.State(id, k)
+	if err != nil {
+		return err
+	}
+	h.bytes([]byte(s.Doc.Text()))
+	history, err := r.History(id, k, state.HistoryLen)
+	for i := range history {
+		h.bytes(row.AppendEntry(nil, &history[i]))
+	}
+	return err
 }
 
 func digestSources(list []Meta) (sum [32]byte) {

@@ -21,6 +21,7 @@ type Restorer struct {
 	begun   bool
 	pending map[wire.ID][]byte // partials as in the changelog, not yet written
 	order   []wire.ID          // of pending, by arrival
+	slots   map[string][]byte  // rows of state documents likewise, by key
 	bytes   int
 	meta    []byte // newest source meta
 	next    uint64 // of meta
@@ -28,7 +29,7 @@ type Restorer struct {
 
 // NewRestorer begins to restore a source.
 func (s *Store) NewRestorer(src *wire.Source) *Restorer {
-	return &Restorer{s: s, src: src, id: row.IDOf(src), pending: make(map[wire.ID][]byte)}
+	return &Restorer{s: s, src: src, id: row.IDOf(src), pending: make(map[wire.ID][]byte), slots: make(map[string][]byte)}
 }
 
 // Put takes one changelog record. It copies both. A record that is not of this
@@ -40,12 +41,17 @@ func (r *Restorer) Put(key, value []byte) error {
 	if len(key) > 0 && key[0] == row.TagSource {
 		return r.putMeta(key, value)
 	}
+	if id, err := row.DurableSource(key); err != nil {
+		return err
+	} else if id != r.id {
+		return r.stranger(key)
+	}
+	if key[0] != row.TagPartial {
+		return r.putSlot(key, value)
+	}
 	k, err := row.ParsePartial(key)
 	if err != nil {
 		return err
-	}
-	if (row.SourceID{Stream: k.Stream, Source: k.Source}) != r.id {
-		return r.stranger(key)
 	}
 	if _, err := row.DecodePartial(value); err != nil {
 		return keyed(key, err)
@@ -56,6 +62,28 @@ func (r *Restorer) Put(key, value []byte) error {
 		r.bytes += len(key)
 	}
 	r.pending[k.Session] = append(old[:0], value...)
+	if r.bytes += len(value) - len(old); r.bytes >= restoreBatchBytes {
+		return r.flush(nil)
+	}
+	return nil
+}
+
+// putSlot takes a row of a state document.
+func (r *Restorer) putSlot(key, value []byte) error {
+	var err error
+	if key[0] == row.TagHistory {
+		_, err = row.DecodeEntry(value)
+	} else {
+		_, _, err = row.DecodeSlot(value)
+	}
+	if err != nil {
+		return keyed(key, err)
+	}
+	old, seen := r.slots[string(key)]
+	if !seen {
+		r.bytes += len(key)
+	}
+	r.slots[string(key)] = append(old[:0], value...)
 	if r.bytes += len(value) - len(old); r.bytes >= restoreBatchBytes {
 		return r.flush(nil)
 	}
@@ -144,6 +172,9 @@ func (r *Restorer) flush(last func(*write) error) error {
 			return err
 		}
 	}
+	for key, value := range r.slots { // the store puts them in order
+		w.set([]byte(key), value)
+	}
 	if last != nil {
 		if err := last(w); err != nil {
 			return err
@@ -158,6 +189,7 @@ func (r *Restorer) flush(last func(*write) error) error {
 	}
 	r.begun = true
 	clear(r.pending)
+	clear(r.slots)
 	r.order, r.bytes = r.order[:0], 0
 	return nil
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sessionfold/fold"
+	"sessionfold/fold/state"
 	"sessionfold/index/row"
 	"sessionfold/wire"
 )
@@ -107,7 +109,7 @@ func rebuild(t *rapid.T, s *Store, w *world, src *worldSource) {
 	for _, h := range m.Holes {
 		cuts[h.From], cuts[h.To+1] = true, true
 	}
-	again := &worldSource{Source: src.Source, partials: map[wire.ID]*fold.Partial{}}
+	again := &worldSource{Source: src.Source, partials: map[wire.ID]*fold.Partial{}, states: map[wire.ID]*state.State{}}
 	for start := 0; start < len(src.log); {
 		end := start + 1
 		for end < len(src.log) && !crosses(cuts, src.log[end-1].Offset+1, src.log[end].Offset) && rapid.IntRange(0, 5).Draw(t, "cut") > 0 {
@@ -188,7 +190,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"other partial": {partial.Key, partial.Value, "not of "},
 		"other meta":    {meta.Key, meta.Value, "not of "},
 		"damaged":       {own.Key, own.Value[:3], "row: partial, byte 3"},
-		"deletion":      {own.Key, nil, "format version 1 does not know"},
+		"deletion":      {own.Key, nil, fmt.Sprintf("format version %d does not know", row.Version)},
 		"pack":          {row.AppendPack(nil, row.PackKey{}), []byte{1}, "is no partial key"},
 		"nothing":       {nil, []byte{1}, "is no partial key"},
 	} {

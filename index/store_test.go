@@ -2,6 +2,7 @@ package index
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -128,7 +129,7 @@ func TestOpenOtherFormat(t *testing.T) {
 		key, value []byte
 		want       string
 	}{
-		"later version": {row.KeyIdentity, append([]byte{row.Version + 1}, make([]byte, 24)...), "format version 2, this program reads version 1"},
+		"later version": {row.KeyIdentity, append([]byte{row.Version + 1}, make([]byte, 24)...), fmt.Sprintf("format version %d, this program reads version %d", row.Version+1, row.Version)},
 		"damaged":       {row.KeyIdentity, []byte{row.Version, 1}, "store identity, byte 1: ends early"},
 		"stranger":      {[]byte("something"), []byte("else"), "data of another program"},
 	} {

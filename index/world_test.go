@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
 	"sessionfold/fold"
+	"sessionfold/fold/state"
 	"sessionfold/index/row"
 	"sessionfold/wire"
 )
@@ -36,6 +38,7 @@ type worldSource struct {
 	*wire.Source
 	front     fold.Frontier
 	partials  map[wire.ID]*fold.Partial
+	states    map[wire.ID]*state.State
 	log       []wire.Record // everything folded
 	changelog []row.Op      // durable ops, in order
 	batches   []*row.Batch
@@ -48,7 +51,7 @@ func newWorld(generation uint64) *world {
 		wire.NewSource(stream, stream+".agent.sessions", generation, 1, wire.RoleLane, wire.DialectAGDX),
 		wire.NewSource(stream, stream+".agent.streams", generation+1, 0, wire.RoleChunks, wire.DialectAGDX),
 	} {
-		w.sources = append(w.sources, &worldSource{Source: s, partials: map[wire.ID]*fold.Partial{}})
+		w.sources = append(w.sources, &worldSource{Source: s, partials: map[wire.ID]*fold.Partial{}, states: map[wire.ID]*state.State{}})
 	}
 	return w
 }
@@ -90,18 +93,46 @@ func (w *world) record(t *rapid.T, s *worldSource, session int) wire.Record {
 		rec.Usage = &wire.Usage{In: 10, Out: 3}
 	case 3:
 		rec = wire.Record{Offset: offset, Time: rec.Time, Reason: "cbor"} // undecodable, unattributed
+	case 4, 5, 6:
+		if s.Role == wire.RoleLane {
+			rec.Display, rec.Facts = wire.DisplayStateUpdated, rec.Facts|wire.FactLane
+			rec.Rare = &wire.Rare{State: s.stateRecord(t, rec.Session)}
+		}
 	}
 	return rec
 }
 
+// stateRecord draws a state record, often one that applies; some are large
+// enough for the document's base to move.
+func (s *worldSource) stateRecord(t *rapid.T, id wire.ID) *wire.StateRecord {
+	var revision uint64
+	if st := s.states[id]; st != nil {
+		revision = st.Revision
+	}
+	revision += uint64(rapid.SampledFrom([]int{0, 0, 0, 0, 1, 1, 2, 3}).Draw(t, "ahead"))
+	value := fmt.Sprintf("%q", strings.Repeat("v", rapid.SampledFrom([]int{0, 5, 5, 5, 5, 300, 300, 40_000}).Draw(t, "size")))
+	if rapid.IntRange(0, 9).Draw(t, "snapshot") == 0 {
+		return wire.DecodeState(true, wire.ContentJSON, fmt.Appendf(nil, `{"base_revision":%d,"document":{"a":%s,"n":[1,2]}}`, revision, value))
+	}
+	op := rapid.SampledFrom([]string{
+		`{"op":"add","path":"/a","value":%s}`, `{"op":"add","path":"/b","value":%s}`, `{"op":"add","path":"/n","value":[%s]}`,
+		`{"op":"add","path":"/n/0","value":%s}`, `{"op":"replace","path":"/a","value":%s}`,
+	}).Draw(t, "op")
+	return wire.DecodeState(false, wire.ContentJSON, fmt.Appendf(nil, `{"base_revision":%d,"op_id":"op-%d","patch":[`+op+`]}`,
+		revision, rapid.IntRange(0, 60).Draw(t, "op id"), value))
+}
+
 // step folds records onto a source; it does not touch any store.
 func (w *world) step(s *worldSource, recs []wire.Record) *row.Batch {
-	step := fold.Apply(&fold.Config{TimelineCap: w.cap}, s.Source, s.front, s.partials, recs)
+	step := fold.ApplyStates(&fold.Config{TimelineCap: w.cap}, s.Source, s.front, s.partials, s.states, recs)
 	if step == nil {
 		return nil
 	}
 	for i := range step.Sessions {
 		s.partials[step.Sessions[i].ID] = step.Sessions[i].New
+		if st := step.Sessions[i].State; st != nil {
+			s.states[step.Sessions[i].ID] = st.State
+		}
 	}
 	s.log = append(s.log, recs...)
 	s.front = step.Frontier
@@ -200,7 +231,7 @@ func reader(t tb, s *Store) *Reader {
 
 // TestWorldIsRich: the generator reaches the cases the properties are about.
 func TestWorldIsRich(t *testing.T) {
-	var moved, truncated, several int
+	var moved, truncated, several, rebased, logged int
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(1)
 		for range 20 {
@@ -214,6 +245,12 @@ func TestWorldIsRich(t *testing.T) {
 					if p.Start != nil && p.Start.At != p.First {
 						moved++
 					}
+					if p.State != nil && p.State.Base > 0 {
+						rebased++
+					}
+					if p.State != nil && p.State.Slots > 0 {
+						logged++
+					}
 					if p.Truncated {
 						truncated++
 					}
@@ -224,7 +261,7 @@ func TestWorldIsRich(t *testing.T) {
 			}
 		}
 	})
-	if moved == 0 || truncated == 0 || several == 0 {
-		t.Errorf("%d sessions moved, %d partials truncated, %d sessions in several sources", moved, truncated, several)
+	if moved == 0 || truncated == 0 || several == 0 || rebased == 0 || logged == 0 {
+		t.Errorf("%d sessions moved, %d partials truncated, %d sessions in several sources, %d bases, %d logs", moved, truncated, several, rebased, logged)
 	}
 }

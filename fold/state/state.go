@@ -230,3 +230,30 @@ func (w *Work) rebase() {
 func Same(a, b *State) bool {
 	return a.Info == b.Info && a.Doc.sum == b.Doc.sum && bytes.Equal([]byte(a.Doc.Text()), []byte(b.Doc.Text())) && slices.Equal(a.recent, b.recent)
 }
+
+// After gives the state that the step makes of the one before it: what End gave
+// as State, for who has not kept it.
+func (st *Step) After(s *State, info Info) (*State, error) {
+	out := &State{Info: info, Doc: s.Doc}
+	if st.Rebased {
+		out.Doc = Parse(st.Base)
+	}
+	var ops []wire.PatchOp
+	var err error
+	if ops, err = readLog(nil, string(bytes.Join(st.Log, nil))); err != nil {
+		return nil, err
+	}
+	doc, fault := out.Doc.Apply(ops)
+	if fault != nil {
+		return nil, fmt.Errorf("state: a step's log does not apply: %w", fault)
+	}
+	out.Doc = doc
+	out.recent = slices.Clip(s.recent)
+	for i := range st.History {
+		out.recent = append(out.recent, recentOf(&st.History[i]))
+	}
+	if n := len(out.recent); n > HistoryLen {
+		out.recent = out.recent[n-HistoryLen:]
+	}
+	return out, nil
+}

@@ -107,7 +107,7 @@ func TestLaterFormatIsRefused(t *testing.T) {
 		want  string
 	}{
 		"group":   {append(append([]byte(nil), good...), 99), "row: partial, byte 8: unknown group 99: written by a later program"},
-		"version": {append([]byte{Version + 1}, good[1:]...), "row: partial, byte 0: format version 2, this program reads version 1"},
+		"version": {append([]byte{Version + 1}, good[1:]...), "row: partial, byte 0: format version 3, this program reads version 2"},
 		"empty":   {nil, "row: partial, byte 0: empty"},
 		"short":   {good[:3], "row: partial, byte 3: ends early"},
 		"order":   {append(append([]byte(nil), good...), groupTruncated, 1, groupCounters, 1, 1), "row: partial, byte 11: group 6 behind group 8"},

@@ -22,6 +22,18 @@ func Describe(key []byte) string {
 		if k, err := ParsePartial(key); err == nil {
 			return "partial " + k.String()
 		}
+	case TagBase, TagLog:
+		if k, err := ParseSlot(key); err == nil {
+			what := "base of the state document"
+			if key[0] == TagLog {
+				what = "state patch"
+			}
+			return fmt.Sprintf("%s %s, slot %d", what, k.PartialKey, k.Slot)
+		}
+	case TagHistory:
+		if k, slot, err := ParseHistory(key); err == nil {
+			return fmt.Sprintf("state outcome %s, slot %d", k, slot)
+		}
 	case TagPack:
 		if k, err := ParsePack(key); err == nil {
 			return fmt.Sprintf("pack %s from offset %d", k.PartialKey, k.First)

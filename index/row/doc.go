@@ -8,6 +8,9 @@
 //	s stream u32, source 16                            source meta         durable
 //	c stream u32, source 16                            local source state
 //	p stream u32, session 16, source 16                partial             durable
+//	d stream u32, session 16, source 16, piece u32     base of a state document   durable
+//	u stream u32, session 16, source 16, slot u32      patches since the base     durable
+//	h stream u32, session 16, source 16, slot u16      outcome of a state record  durable
 //	t stream u32, session 16, source 16, offset u64    packed timeline rows
 //	b stream u32, source 16, offset u64                packs of one batch
 //	l stream u32, ^time u64, session 16, source 16, kind u8   list entry
@@ -24,4 +27,4 @@ package row
 // Version is the format version of keys and values. A change to any stored byte
 // needs another one (and new golden files); a store or changelog of another
 // version is refused.
-const Version = 1
+const Version = 2

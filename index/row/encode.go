@@ -15,8 +15,8 @@ const (
 // apply sequence instead.
 var unsequenced = AppendSeq(nil, 0)
 
-// Encode makes a step's writes: per session the partial, the packed rows and
-// new list entries, then the batch's packs and the source meta. Keys of one tag
+// Encode makes a step's writes: per session the partial, what became of its
+// state document, the packed rows and new list entries, then the batch's packs and the source meta. Keys of one tag
 // ascend, which a store's memory table likes. The result does not refer to the
 // step's records.
 func Encode(step *fold.Step) *Batch {
@@ -32,6 +32,7 @@ func Encode(step *fold.Step) *Batch {
 	for i := range step.Sessions {
 		e.partial(&step.Sessions[i])
 	}
+	e.states(step)
 	if rows > 0 {
 		e.timeline(step)
 	}

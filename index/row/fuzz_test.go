@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"sessionfold/fold/state"
 )
 
 // seeds are the values of the golden step with one of the tag.
@@ -109,6 +111,12 @@ func FuzzKeys(f *testing.F) {
 		}
 		if k, err := ParseBatch(b); err == nil && !bytes.Equal(AppendBatch(nil, k), b) {
 			t.Errorf("batch key %x", b)
+		}
+		if k, err := ParseSlot(b); err == nil && !bytes.Equal(AppendBase(nil, k), b) && !bytes.Equal(AppendLog(nil, k), b) {
+			t.Errorf("slot key %x", b)
+		}
+		if k, slot, err := ParseHistory(b); err == nil && slot < state.HistoryLen && !bytes.Equal(AppendHistory(nil, k, uint64(slot)), b) {
+			t.Errorf("history key %x", b)
 		}
 		if k, err := ParseList(b); err == nil && !bytes.Equal(AppendList(nil, k), b) {
 			t.Errorf("list key %x", b)

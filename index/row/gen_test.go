@@ -91,6 +91,13 @@ var (
 		if p.Truncated = rapid.Bool().Draw(t, "truncated"); p.Truncated {
 			p.TruncatedFrom = genNumber.Draw(t, "from")
 		}
+		if rapid.Bool().Draw(t, "state") {
+			p.State = &fold.StateInfo{First: genStamp.Draw(t, "first state")}
+			p.State.Known, p.State.Stale = rapid.Bool().Draw(t, "known"), rapid.Bool().Draw(t, "stale")
+			for _, n := range stateNumbers(p.State) {
+				*n = genNumber.Draw(t, "state number")
+			}
+		}
 		return p
 	})
 	genMeta = rapid.Custom(func(t *rapid.T) SourceMeta {

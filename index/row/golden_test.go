@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"sessionfold/fold"
+	"sessionfold/fold/state"
 	"sessionfold/wire"
 )
 
@@ -64,6 +65,10 @@ func goldenBatch() *Batch {
 		End:      &fold.End{At: at(7), Status: wire.StatusFailed, Reason: "tool_timeout", Code: 4, HasCode: true, Forced: true},
 		Counters: fold.Counters{ModelCalls: 3, ToolCalls: 2, TokensIn: 900, TokensOut: 120, CostNano: 7_000, Turns: 1},
 		Agents:   []string{"planner", "searcher"}, Flags: fold.FlagLane | fold.FlagTimesApproximate,
+		State: &fold.StateInfo{First: at(3), Info: state.Info{
+			Revision: 7, Known: true, Stale: true, Applied: 2, Rejected: 1, StaleCount: 1, Duplicates: 1, Size: 20,
+			Base: 3, BaseSize: 7, Slots: 1, LogBytes: 9,
+		}},
 	}
 	cause := src.At(1000).Locator()
 	rows := []fold.Row{
@@ -88,7 +93,7 @@ func goldenBatch() *Batch {
 			Gaps: []fold.Gap{{From: 0, To: 9, Reason: fold.GapExpiredBeforeFold}},
 		},
 		Sessions: []fold.SessionStep{
-			{ID: wire.ID{15: 1}, New: full, Last: 1009, Rows: rows},
+			{ID: wire.ID{15: 1}, New: full, Last: 1009, Rows: rows, State: goldenState()},
 			{ID: wire.ID{15: 2}, New: &fold.Partial{First: at(3), Last: at(3), Records: 1}, Last: 1003},
 		},
 	})

@@ -17,6 +17,7 @@ const (
 	groupCounters  = 6
 	groupAgents    = 7
 	groupTruncated = 8
+	groupState     = 12 // 9 to 11: control, acknowledgments, held work
 )
 
 // AppendPartialValue appends a partial. Stamps but the first are written as
@@ -55,6 +56,9 @@ func AppendPartialValue(b []byte, p *fold.Partial) []byte {
 	if p.Truncated {
 		b = append(b, groupTruncated)
 		b = binary.AppendUvarint(b, p.TruncatedFrom-p.First.Offset)
+	}
+	if p.State != nil {
+		b = appendState(append(b, groupState), p.First, p.State)
 	}
 	return b
 }
@@ -96,6 +100,8 @@ func DecodePartial(b []byte) (*fold.Partial, error) {
 			}
 		case groupTruncated:
 			p.Truncated, p.TruncatedFrom = true, p.First.Offset+r.uint()
+		case groupState:
+			p.State = r.state(p.First)
 		default:
 			return false
 		}
