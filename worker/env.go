@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sessionfold/fold"
+	"sessionfold/fold/state"
 	"sessionfold/index/row"
 	"sessionfold/wire"
 )
@@ -40,6 +41,7 @@ type Env struct {
 	Meta       func(*wire.Source) (Meta, bool, error)
 	NewRestore func(*wire.Source) Restore
 	Load       func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error)
+	LoadState  func(src *wire.Source, id wire.ID) (*state.State, error)
 	Apply      func([]Applied) error
 	// For timeline rows that are folded again: partials that know only of the
 	// rows kept below an offset, and the write of a step's rows alone.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sessionfold/fold"
+	"sessionfold/fold/state"
 	"sessionfold/index/row"
 	"sessionfold/wire"
 )
@@ -17,6 +18,15 @@ type PartConfig struct {
 	Load func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error)
 	// CacheSessions bounds the partials kept decoded between batches; 0 is DefaultCacheSessions.
 	CacheSessions int
+
+	// LoadState gives the stored state document of a session; nil when the store
+	// has none of it. It may be as old as the last step that was Applied.
+	LoadState func(src *wire.Source, id wire.ID) (*state.State, error)
+	// CacheDocuments bounds the bytes of state documents kept between batches;
+	// 0 is DefaultCacheDocuments.
+	CacheDocuments int
+	// RowsOnly folds for timeline rows alone: state documents are left out.
+	RowsOnly bool
 }
 
 // DefaultCacheSessions is the number of partials a part keeps decoded.
@@ -34,6 +44,11 @@ type Part struct {
 	cache    cache
 	batch    map[wire.ID]*fold.Partial // reused: the partials the batch at hand names
 	missing  []wire.ID                 // reused: those to load
+
+	stateful      bool // the batch at hand has state records
+	documents     documents
+	folding       map[wire.ID][]stateStep   // of the batch at hand
+	pendingStates []map[wire.ID][]stateStep // beside pending
 }
 
 // NewPart starts from a frontier that the store holds.
@@ -41,8 +56,11 @@ func NewPart(cfg PartConfig, f fold.Frontier) *Part {
 	if cfg.CacheSessions <= 0 {
 		cfg.CacheSessions = DefaultCacheSessions
 	}
+	if cfg.CacheDocuments <= 0 {
+		cfg.CacheDocuments = DefaultCacheDocuments
+	}
 	return &Part{
-		cfg: cfg, frontier: f,
+		cfg: cfg, frontier: f, documents: documents{limit: cfg.CacheDocuments},
 		cache: cache{limit: cfg.CacheSessions},
 		batch: make(map[wire.ID]*fold.Partial),
 	}
@@ -70,34 +88,55 @@ func (p *Part) Fold(raw []wire.Raw) (*row.Batch, error) {
 	if len(recs) != len(raw) {
 		panic(fmt.Sprintf("worker: %s: %d records decoded from %d", p.cfg.Source, len(recs), len(raw)))
 	}
+	if p.cfg.RowsOnly {
+		dropStates(recs)
+	}
 	if err := p.load(recs); err != nil {
 		return nil, fmt.Errorf("worker: %s: load the partials of offsets from %d: %w", p.cfg.Source, p.frontier.Next, err)
 	}
-	step := fold.Apply(p.cfg.Fold, p.cfg.Source, p.frontier, p.batch, recs)
-	changed := make(map[wire.ID]*fold.Partial, len(step.Sessions))
-	for i := range step.Sessions {
-		changed[step.Sessions[i].ID] = step.Sessions[i].New
+	changed := make(map[wire.ID]*fold.Partial, len(p.batch))
+	var out *row.Batch
+	for front := p.frontier; out == nil || len(recs) > 0; {
+		n := p.run(recs)
+		states, err := p.states(recs[:n])
+		if err != nil {
+			p.folding = nil
+			return nil, fmt.Errorf("worker: %s: load the state documents of offsets from %d: %w", p.cfg.Source, front.Next, err)
+		}
+		step := fold.ApplyStates(p.cfg.Fold, p.cfg.Source, front, p.batch, states, recs[:n])
+		for i := range step.Sessions {
+			changed[step.Sessions[i].ID] = step.Sessions[i].New
+			if n < len(recs) {
+				p.batch[step.Sessions[i].ID] = step.Sessions[i].New
+			}
+		}
+		p.keepStates(step)
+		out = join(out, row.Encode(step))
+		front, recs = step.Frontier, recs[n:]
 	}
-	batch := row.Encode(step)
 	p.pending = append(p.pending, changed)
-	p.frontier = step.Frontier
-	return batch, nil
+	p.pendingStates = append(p.pendingStates, p.folding)
+	p.folding = nil
+	p.frontier = out.Frontier
+	return out, nil
 }
 
 // Applied says that the oldest step not yet applied is in the store now.
 func (p *Part) Applied() {
 	p.cache.addAll(p.pending[0])
 	p.pending = append(p.pending[:0], p.pending[1:]...)
+	p.pendingStates = append(p.pendingStates[:0], p.pendingStates[1:]...)
 }
 
 // load fills p.batch with the partials that the records name.
 func (p *Part) load(recs []wire.Record) error {
 	clear(p.batch)
-	p.missing = p.missing[:0]
+	p.missing, p.stateful = p.missing[:0], false
 	var last wire.ID
 	any := false
 	for i := range recs {
 		r := &recs[i]
+		p.stateful = p.stateful || r.Rare != nil && r.Rare.State != nil
 		if !r.HasSession || (any && r.Session == last) {
 			continue // runs of one session are common
 		}

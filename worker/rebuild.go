@@ -62,7 +62,7 @@ func (w *Worker) fillHole(ctx context.Context, src *wire.Source, h row.Span, bef
 		Load: func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error) {
 			return w.env.Kept(src, ids, part.Frontier().Next)
 		},
-		CacheSessions: w.cfg.CacheSessions,
+		CacheSessions: w.cfg.CacheSessions, RowsOnly: true,
 	}, begin)
 	tp := wire.TopicPartition{Topic: src.Topic, Partition: int32(src.Partition)}
 	err := w.env.Scan(ctx, tp, h.From, h.To+1, rebuildBatch, func(raw []wire.Raw) error {

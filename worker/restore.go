@@ -74,7 +74,7 @@ func (w *Worker) restoreInto(r *restored) error {
 	}
 	r.part = NewPart(PartConfig{
 		Source: src, Fold: w.env.Fold(src.Stream), Decoder: w.env.NewDecoder(src.Dialect),
-		Load: w.env.Load, CacheSessions: w.cfg.CacheSessions,
+		Load: w.env.Load, LoadState: w.env.LoadState, CacheSessions: w.cfg.CacheSessions,
 	}, m.Frontier)
 	// What the brokers have dropped before it was folded is a gap, and the fold
 	// goes on at the log start. A position below it would be refused for ever.

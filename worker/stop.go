@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// stop finishes the commit in flight and commits the rest. Sources that are
+// being restored are left.
+func (w *Worker) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), w.cfg.StopTimeout)
+	defer cancel()
+	for {
+		if w.flight == nil && w.ready == nil {
+			w.fold()
+		}
+		if w.flight == nil && w.ready != nil {
+			w.launch(ctx)
+		}
+		if w.flight == nil {
+			return nil
+		}
+		select {
+		case r := <-w.restored:
+			delete(w.restoring, r.o.tp)
+		case r := <-w.results:
+			if r.fail != nil {
+				w.log.Warn("the last commit failed; what it held is folded again after the next start", "where", r.fail.Where, "err", r.fail.Err)
+				w.flight = nil
+				return nil
+			}
+			if err := w.finish(r); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("worker: the last commit did not end within %s; what it held is settled after the next start", w.cfg.StopTimeout)
+		}
+	}
+}
+
+// shut ends every goroutine of the worker. A commit that does not end is
+// abandoned: it writes nothing to the store any more, and what it did at the
+// brokers is settled by the restore after the next start.
+func (w *Worker) shut() {
+	w.apply.Lock()
+	w.end()
+	w.apply.Unlock()
+	done := make(chan struct{})
+	go func() { w.restores.Wait(); close(done) }()
+	for {
+		select {
+		case <-w.restored:
+		case <-done:
+			if w.flight != nil {
+				select {
+				case <-w.results:
+				case <-time.After(w.cfg.StopTimeout):
+				}
+			}
+			return
+		}
+	}
+}
