@@ -5,13 +5,16 @@ import "strconv"
 // refs is what a context record refers to.
 type refs struct {
 	count  uint64   // of the referenced items
-	ids    [][]byte // at most maxSummaryList
-	scores [][]byte // beside ids, when the record has scores
+	ids    [][]byte // at most maxSummaryList, or all
+	scores [][]byte // beside the first ids, when the record has scores
+	whole  bool     // keep all ids
+
+	readable bool
 }
 
 func (f *refs) add(id []byte) {
 	f.count++
-	if len(f.ids) < maxSummaryList {
+	if f.whole || len(f.ids) < maxSummaryList {
 		f.ids = append(f.ids, id)
 	}
 }
@@ -31,18 +34,34 @@ func (d *agdxDecoder) openBody(h *agdxHeaders) (r cborReader, ok bool) {
 // context keeps references, ids and scores of a context record. A body that
 // cannot be read gives nothing.
 func (d *agdxDecoder) context(h *agdxHeaders, read func(*cborReader, *refs)) {
+	if d.readContext(h, read) {
+		d.references()
+	}
+}
+
+// readContext reads what a context record refers to.
+func (d *agdxDecoder) readContext(h *agdxHeaders, read func(*cborReader, *refs)) bool {
 	r, ok := d.openBody(h)
 	if !ok {
-		return
+		return false
 	}
-	var f refs
-	read(&r, &f)
+	read(&r, &d.refs)
 	if r.end() != nil {
+		return false
+	}
+	d.refs.readable = true
+	return true
+}
+
+// references puts what was read into the summary.
+func (d *agdxDecoder) references() {
+	f := &d.refs
+	if !f.readable {
 		return
 	}
 	d.number(SumItems, f.count)
-	if len(f.ids) > 0 {
-		d.list(SumRefs, f.ids...)
+	if ids := f.ids[:min(len(f.ids), maxSummaryList)]; len(ids) > 0 {
+		d.list(SumRefs, ids...)
 	}
 	if len(f.scores) > 0 {
 		d.list(SumScores, f.scores...)
@@ -57,7 +76,7 @@ func readRetrieved(r *cborReader, f *refs) {
 			r.skip()
 			continue
 		}
-		*f, seen = refs{}, 1
+		*f, seen = refs{whole: f.whole}, 1
 		for l := r.open(majorArray); r.more(&l); {
 			readScored(r, f)
 		}
@@ -165,43 +184,4 @@ func readRef(r *cborReader, tag string) []byte {
 		return append([]byte("state:"), id...)
 	}
 	return []byte("unrecognized")
-}
-
-// resourceLink gives the display of a resource link by its surface. The link
-// itself is folded by a later step.
-func (d *agdxDecoder) resourceLink(h *agdxHeaders) Display {
-	r, ok := d.openBody(h)
-	if !ok {
-		return d.plain()
-	}
-	var surface, relation []byte
-	for m := r.open(majorMap); r.more(&m); {
-		switch string(r.key()) {
-		case "surface":
-			surface = r.text()
-		case "relation":
-			relation = r.text()
-		default:
-			r.skip()
-		}
-	}
-	if r.end() != nil {
-		return d.plain()
-	}
-	display := d.plain()
-	switch string(surface) {
-	case "kv":
-		display = DisplayKVSet
-	case "graph_node", "graph_edge":
-		display = DisplayGraphUpsert
-	case "memory", "projection", "child":
-	default:
-		return display // no surface of the protocol: its word is not kept
-	}
-	d.text(SumSurface, surface)
-	switch string(relation) {
-	case "wrote", "recalled", "touched":
-		d.text(SumRelation, relation)
-	}
-	return display
 }

@@ -25,7 +25,14 @@ type agdxDecoder struct {
 	acks    []Pos
 	lists   [][]byte
 	digests []byte
-	from    int // in items: where the summary of the record at hand begins
+	rares   []Rare
+	asked   []Control
+	parked  []Parking
+	links   []Link
+
+	refs     refs         // of the context record at hand
+	resource resourceLink // of the resource link at hand
+	from     int          // in items: where the summary of the record at hand begins
 }
 
 // Decode implements Decoder.
@@ -37,6 +44,10 @@ func (d *agdxDecoder) Decode(src *Source, raw []Raw) []Record {
 	d.recs = d.recs[:len(raw)]
 	d.items, d.usages, d.lives = d.items[:0], d.usages[:0], d.lives[:0]
 	d.starts, d.acks, d.lists, d.digests = d.starts[:0], d.acks[:0], d.lists[:0], d.digests[:0]
+	d.rares, d.asked, d.parked, d.links = d.rares[:0], d.asked[:0], d.parked[:0], d.links[:0]
+	if cap(d.links) > maxKeptLinks {
+		d.links = nil
+	}
 	for i := range raw {
 		d.record(&raw[i], &d.recs[i])
 	}

@@ -47,6 +47,7 @@ type agdxHeaders struct {
 	hasConversation bool
 	conversation    ID
 	agent           []byte // nil when absent or no agent id
+	space           []byte // of memory; text as received
 }
 
 func readHeaders(hs []Header) (h agdxHeaders) {
@@ -68,6 +69,8 @@ func readHeaders(hs []Header) (h agdxHeaders) {
 			if utf8.Valid(v) && validAgent(v) {
 				h.agent = v
 			}
+		case HeaderMemorySpace:
+			h.space = v
 		}
 	}
 	return h

@@ -33,7 +33,9 @@ func (d *agdxDecoder) command(h *agdxHeaders, rec *Record) {
 			// known to take part or what the session descends from.
 			rec.Display, rec.Facts = DisplayUnauthorizedControl, 0
 			rec.HasParent, rec.HasRoot = false, false
+			return
 		}
+		d.control(rec)
 		return
 	}
 	user, model, tool := e.fromUser(), modelOperation(e.Operation), string(e.Operation) == OpExecuteTool
@@ -97,7 +99,10 @@ func (d *agdxDecoder) failure(rec *Record) {
 
 func (d *agdxDecoder) event(h *agdxHeaders, rec *Record) {
 	e := &d.env
+	// What an event does counts whoever wrote it: the author's role decides the
+	// display alone.
 	d.stateEvent(h, rec)
+	d.linkEvent(h, rec)
 	if e.fromUser() {
 		rec.Display = DisplayUserMessage
 		return
@@ -113,7 +118,7 @@ func (d *agdxDecoder) event(h *agdxHeaders, rec *Record) {
 		d.context(h, readCompacted)
 	case OpContextRetrieved:
 		rec.Display = DisplayContextRetrieved
-		d.context(h, readRetrieved)
+		d.references()
 	case OpPolicyDecision:
 		rec.Display = DisplayPolicyDecision
 	case OpSessionParked:
@@ -121,7 +126,7 @@ func (d *agdxDecoder) event(h *agdxHeaders, rec *Record) {
 	case OpSessionUnparked:
 		rec.Display = DisplaySessionUnparked
 	case OpResourceLink:
-		rec.Display = d.resourceLink(h)
+		rec.Display = d.linked()
 	default:
 		rec.Display = d.plain()
 	}
@@ -185,9 +190,11 @@ func (d *agdxDecoder) session(rec *Record, body *sessionBody) {
 	if body.end.HasError {
 		l.HasError, l.ErrorCode, l.ErrorText = true, body.end.Error.Code, body.end.Error.Message != nil
 	}
-	if at, ok := ParseLocator(body.transition.Acknowledges); ok {
-		d.acks = append(d.acks, at)
-		l.Acknowledge = &d.acks[len(d.acks)-1]
+	if e.TaskState == TaskPaused || e.TaskState == TaskWorking {
+		if at, ok := ParseLocator(body.transition.Acknowledges); ok {
+			d.acks = append(d.acks, at)
+			l.Acknowledge = &d.acks[len(d.acks)-1]
+		}
 	}
 	d.lives = append(d.lives, l)
 	rec.Lifecycle = &d.lives[len(d.lives)-1]

@@ -28,6 +28,13 @@ func (d *agdxDecoder) memory(raw *Raw, h *agdxHeaders, rec *Record) {
 		rec.Facts |= FactAuthor
 	}
 	d.list(SumRefs, m.ID)
+	if rec.HasSession {
+		l := Link{Session: rec.Session, Surface: SurfaceMemory, Relation: RelationTouched, Resource: h.space, Item: m.ID}
+		if m.Op == MemoryItem {
+			l.Relation = RelationWrote
+		}
+		d.link(rec, l)
+	}
 	switch m.Op {
 	case MemoryItem:
 		rec.Display = DisplayMemoryCreated

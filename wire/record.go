@@ -260,11 +260,15 @@ type Start struct {
 	NativeID                 []byte
 }
 
-// Rare holds facts that few records carry; further kinds (state, links,
-// control, held work) join here without touching the fold's hot path.
+// Rare holds facts that few records carry, so that the others do not pay for
+// them in the fold.
 type Rare struct {
-	NativeID []byte
-	State    *StateRecord // a state record of a lane
+	NativeID    []byte
+	State       *StateRecord // a state record of a lane
+	Control     *Control     // a request on the control topic
+	Parking     *Parking     // work that a lane put aside or took up again
+	Links       []Link
+	LinkRefused bool // the record links to a session of another stream
 }
 
 // SummaryKey names an entry of a row's summary. Numbers are part of the stored
