@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	longestPoll = 250 * time.Millisecond // so that restores that wait for their time get it
+	longestPoll = 250 * time.Millisecond // so that the loop is seen to come round
 	onePoll     = 20_000                 // records, so that a batch is not overshot by much
 )
 
@@ -18,9 +18,14 @@ func (w *Worker) poll(ctx context.Context, now time.Time) error {
 	if w.buffered > 0 && w.ready == nil {
 		wait = max(w.since.Add(w.cfg.BatchInterval).Sub(now), 0)
 	}
+	w.mu.Lock()
+	for _, o := range w.queue { // restores whose pause ends sooner
+		if until := o.startAt.Sub(now); until > 0 {
+			wait = min(wait, until)
+		}
+	}
 	pctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	w.mu.Lock()
 	w.pollStop = cancel
 	w.mu.Unlock()
 	if w.woken.Swap(false) {

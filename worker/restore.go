@@ -33,7 +33,9 @@ func (w *Worker) restore(o *owned) {
 	r := &restored{o: o}
 	r.err = w.restoreInto(r)
 	r.took = time.Since(begin)
-	w.restored <- r
+	w.mu.Lock()
+	w.restored = append(w.restored, r)
+	w.mu.Unlock()
 	w.wake()
 }
 

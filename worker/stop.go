@@ -22,8 +22,6 @@ func (w *Worker) stop() error {
 			return nil
 		}
 		select {
-		case r := <-w.restored:
-			delete(w.restoring, r.o.tp)
 		case r := <-w.results:
 			if r.fail != nil {
 				w.log.Warn("the last commit failed; what it held is folded again after the next start", "where", r.fail.Where, "err", r.fail.Err)
@@ -46,19 +44,11 @@ func (w *Worker) shut() {
 	w.apply.Lock()
 	w.end()
 	w.apply.Unlock()
-	done := make(chan struct{})
-	go func() { w.restores.Wait(); close(done) }()
-	for {
+	w.restores.Wait()
+	if w.flight != nil {
 		select {
-		case <-w.restored:
-		case <-done:
-			if w.flight != nil {
-				select {
-				case <-w.results:
-				case <-time.After(w.cfg.StopTimeout):
-				}
-			}
-			return
+		case <-w.results:
+		case <-time.After(w.cfg.StopTimeout):
 		}
 	}
 }

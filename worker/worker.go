@@ -38,7 +38,8 @@ type Worker struct {
 	transfer sync.Mutex
 	mu       sync.Mutex // for what follows; never held during I/O
 	owned    map[wire.TopicPartition]*owned
-	queue    []*owned // wait for a restore
+	queue    []*owned    // wait for a restore
+	restored []*restored // have had it
 	stats    Stats
 	pollStop context.CancelFunc // of the poll that is going on
 	woken    atomic.Bool
@@ -48,9 +49,8 @@ type Worker struct {
 	live          []*owned // reused by living
 	restoring     map[wire.TopicPartition]bool
 	renewed       map[string]uint64 // topics made to be forgotten, with their new generation
-	restored      chan *restored
-	restores      sync.WaitGroup // and rebuilds
-	rebuilding    chan struct{}  // one at a time
+	restores      sync.WaitGroup    // and rebuilds
+	rebuilding    chan struct{}     // one at a time
 	results       chan *result
 	flight        *sealed // being committed
 	ready         *sealed // folded, waits for the flight to end
@@ -85,7 +85,7 @@ func New(cfg Config, env *Env) *Worker {
 		owned:     map[wire.TopicPartition]*owned{},
 		restoring: map[wire.TopicPartition]bool{}, renewed: map[string]uint64{},
 		rebuilding: make(chan struct{}, 1),
-		restored:   make(chan *restored), results: make(chan *result, 1),
+		results:    make(chan *result, 1),
 	}
 	w.stats.CommitFailures = map[string]uint64{}
 	w.life, w.end = context.WithCancel(context.Background())
@@ -135,17 +135,18 @@ func (w *Worker) turn(ctx context.Context) error {
 
 // collect takes what the other goroutines have finished.
 func (w *Worker) collect() error {
-	for {
-		select {
-		case r := <-w.restored:
-			w.takeRestored(r)
-		case r := <-w.results:
-			if err := w.finish(r); err != nil {
-				return err
-			}
-		default:
-			return nil
-		}
+	w.mu.Lock()
+	restored := w.restored
+	w.restored = nil
+	w.mu.Unlock()
+	for _, r := range restored {
+		w.takeRestored(r)
+	}
+	select {
+	case r := <-w.results:
+		return w.finish(r)
+	default:
+		return nil
 	}
 }
 
