@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"sessionfold/testenv/agdxlog"
 	"sessionfold/wire"
@@ -23,6 +24,21 @@ type Load struct {
 type Placed struct {
 	agdxlog.Record
 	Partition int32
+}
+
+// FewHeaders leaves the records only the two headers that say how to read them,
+// as a producer may do that writes nothing for routers and filters.
+func (l *Load) FewHeaders() {
+	for i := range l.Records {
+		r := &l.Records[i]
+		r.Headers = slices.DeleteFunc(r.Headers, func(h wire.Header) bool {
+			if h.Key == wire.HeaderVersion || h.Key == wire.HeaderContentType {
+				return false
+			}
+			l.Bytes -= int64(len(h.Key) + len(h.Value))
+			return true
+		})
+	}
 }
 
 type loader struct {

@@ -34,8 +34,10 @@ type Bench struct {
 	Folder string // binary
 	Dir    string // scratch
 	Within time.Duration
-	// Profile, when set, is a directory for CPU profiles of the worker.
-	Profile string
+	// Profile, when set, is a directory for CPU profiles of the worker, each of
+	// the first ProfileFor of a catch-up.
+	Profile    string
+	ProfileFor time.Duration
 }
 
 // Preload creates the stream's topics and writes a load.
@@ -72,7 +74,7 @@ func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (
 	}
 	if b.Profile != "" {
 		go func() {
-			if err := w.profile(ctx, time.Second, fmt.Sprintf("%s/%s.pprof", b.Profile, group)); err != nil {
+			if err := w.profile(ctx, b.ProfileFor, fmt.Sprintf("%s/%s.pprof", b.Profile, group)); err != nil {
 				fmt.Println("bench:", err)
 			}
 		}()

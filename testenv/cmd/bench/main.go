@@ -27,7 +27,9 @@ type options struct {
 	seconds    float64
 	folder     string
 	profile    string
+	profileFor time.Duration
 	within     time.Duration
+	few        bool
 	floors     bench.Floors
 }
 
@@ -44,6 +46,8 @@ func main() {
 	flag.Float64Var(&o.seconds, "seconds", 10, "length of the latency case, 2 s of warming up included")
 	flag.StringVar(&o.folder, "folder", "", "binary of the worker; empty: build ./cmd/folder")
 	flag.StringVar(&o.profile, "cpuprofile", "", "directory for CPU profiles of the worker")
+	flag.BoolVar(&o.few, "few-headers", false, "records carry agdx.av and agdx.ct only, not the four to six headers of a usual producer")
+	flag.DurationVar(&o.profileFor, "profile-for", time.Second, "length of each profile, whole seconds; give it a load that lasts longer (--sessions)")
 	flag.DurationVar(&o.within, "within", 2*time.Minute, "longest time of one catch-up")
 	flag.Float64Var(&o.floors.Rate, "floor-rate", 500_000, "records per second of the short case; 0: no floor")
 	flag.Float64Var(&o.floors.Ratio, "floor-ratio", 0.2, "of the draining consumer, short case; 0: no floor")
@@ -82,17 +86,17 @@ func run(ctx context.Context, o options) error {
 		}
 	}
 	fmt.Printf("%s %s/%s, %d CPUs\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	b := bench.Bench{Folder: o.folder, Dir: dir, Within: o.within, Profile: o.profile}
+	b := bench.Bench{Folder: o.folder, Dir: dir, Within: o.within, Profile: o.profile, ProfileFor: o.profileFor}
 
 	var short []bench.Run
 	var latency *bench.Latency
 	if o.cases["short"] {
-		if short, err = throughput(ctx, b, "short", bench.Short("short", o.sessions, int32(o.partitions)), o.runs); err != nil {
+		if short, err = throughput(ctx, b, "short", o.load(bench.Short("short", o.sessions, int32(o.partitions))), o.runs); err != nil {
 			return err
 		}
 	}
 	if o.cases["long"] {
-		runs, err := throughput(ctx, b, "long", bench.Long("long", o.long, int32(o.partitions), 12), o.runs)
+		runs, err := throughput(ctx, b, "long", o.load(bench.Long("long", o.long, int32(o.partitions), 12)), o.runs)
 		if err != nil {
 			return err
 		}
@@ -113,6 +117,13 @@ func run(ctx context.Context, o options) error {
 		return errors.New("bench: " + strings.Join(bad, "; "))
 	}
 	return nil
+}
+
+func (o *options) load(l *bench.Load) *bench.Load {
+	if o.few {
+		l.FewHeaders()
+	}
+	return l
 }
 
 func throughput(ctx context.Context, b bench.Bench, stream string, l *bench.Load, n int) (runs []bench.Run, err error) {
@@ -140,7 +151,7 @@ func steady(ctx context.Context, b bench.Bench, o options) (l bench.Latency, err
 		return l, err
 	}
 	defer b.Kafka.Close()
-	load := bench.Short("steady", int(o.rate*o.seconds/10), int32(o.partitions))
+	load := o.load(bench.Short("steady", int(o.rate*o.seconds/10), int32(o.partitions)))
 	if l, err = b.Latency(ctx, "steady", "steady", load, o.rate); err != nil {
 		return l, err
 	}
