@@ -51,6 +51,7 @@ func (a *App) env() *worker.Env {
 			return &restore{id: row.IDOf(src), to: a.store.NewRestorer(src)}
 		},
 		Load:      a.store.Load,
+		LoadState: a.store.LoadState,
 		Kept:      a.store.Kept,
 		ApplyRows: a.store.ApplyRows,
 		Apply: func(steps []worker.Applied) error {

@@ -109,7 +109,7 @@ func (e *Engine) Put(l *Line) error {
 func (e *Engine) open(tp wire.TopicPartition, r route) *source {
 	src := wire.NewSource(r.stream.Name, tp.Topic, generation, uint32(tp.Partition), r.role, r.stream.Dialect)
 	s := &source{part: worker.NewPart(worker.PartConfig{
-		Source: src, Fold: &r.stream.Fold, Decoder: wire.NewAGDXDecoder(), Load: e.store.Load,
+		Source: src, Fold: &r.stream.Fold, Decoder: wire.NewAGDXDecoder(), Load: e.store.Load, LoadState: e.store.LoadState,
 	}, fold.Frontier{})}
 	e.parts[tp] = s
 	return s
