@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -30,10 +31,11 @@ type Config struct {
 }
 
 // Producer commits steps, one at a time. It is not safe for use by two
-// goroutines at once.
+// goroutines at once, but for Close.
 type Producer struct {
 	cfg      Config
-	cl       *kgo.Client
+	cl       *kgo.Client // nil: none; only the goroutine that commits looks at it
+	open     atomic.Pointer[kgo.Client]
 	seen     map[string]bool // changelog topics that a committed transaction wrote to
 	implicit bool            // the broker adds the group to the transaction by itself (KIP-890, part 2)
 }
@@ -54,6 +56,7 @@ func (p *Producer) TransactionalID() string { return p.cfg.Group + "-" + p.cfg.I
 // name left open, and which a restore would otherwise wait for.
 func (p *Producer) Renew(ctx context.Context) error {
 	p.Close()
+	p.cl = nil
 	delivery := max(p.cfg.TransactionTimeout/2, time.Second)
 	opts := append(append([]kgo.Opt(nil), p.cfg.Opts...),
 		kgo.TransactionalID(p.TransactionalID()),
@@ -80,15 +83,15 @@ func (p *Producer) Renew(ctx context.Context) error {
 		return fmt.Errorf("sink: versions of the broker: %w", err)
 	}
 	p.cl, p.implicit, p.seen = cl, implicit, map[string]bool{}
+	p.open.Store(cl)
 	return nil
 }
 
 // Close ends the client; an open transaction is left to its timeout or to the
-// next producer of the same name.
+// next producer of the same name. A commit that is going on fails.
 func (p *Producer) Close() {
-	if p.cl != nil {
-		p.cl.Close()
-		p.cl = nil
+	if cl := p.open.Swap(nil); cl != nil {
+		cl.Close()
 	}
 }
 

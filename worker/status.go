@@ -86,12 +86,18 @@ func (w *Worker) Stats() Stats {
 	return s
 }
 
-// Ready is nil when there is a producer and every owned source is active.
+// Ready is nil when there is a producer, the group is joined, and every owned
+// source is active. A member that was given nothing is ready.
 func (w *Worker) Ready() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stats.Started {
 		return errors.New("worker: the brokers have not answered yet")
+	}
+	if len(w.owned) == 0 {
+		if id, _ := w.env.Member(); id == "" {
+			return errors.New("worker: it has not joined its group yet")
+		}
 	}
 	waiting := 0
 	var one *owned
