@@ -35,7 +35,7 @@ type sent struct {
 const warm = 2 * time.Second
 
 // Latency writes the load at a rate to a worker that has caught up. The load
-// must have a probe in front.
+// must have a probe in front (WithProbe).
 func (b *Bench) Latency(ctx context.Context, stream, group string, l *Load, rate float64) (Latency, error) {
 	var out Latency
 	topic := laneOf(stream)
@@ -54,7 +54,7 @@ func (b *Bench) Latency(ctx context.Context, stream, group string, l *Load, rate
 		return out, err
 	}
 	defer w.Kill()
-	if _, err := w.awaitFolded(ctx, l.Probe, topic, ends, 60*time.Second); err != nil {
+	if _, err := w.awaitFolded(ctx, l, topic, ends, 60*time.Second); err != nil {
 		return out, err
 	}
 
@@ -128,7 +128,7 @@ func (w Worker) watch(ctx context.Context, l *Load, topic string, stop <-chan ma
 	var ends map[int32]int64
 	var deadline time.Time
 	for {
-		at, err := w.folded(ctx, l.Probe, topic, l.Partitions)
+		at, err := w.folded(ctx, l, topic)
 		if err != nil {
 			return nil, err
 		}

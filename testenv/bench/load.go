@@ -15,7 +15,7 @@ type Load struct {
 	Name       string
 	Partitions int32
 	Records    []Placed
-	Probe      wire.ID // has one record in every partition, so that its frontier shows them all
+	Probes     []wire.ID // sessions whose frontiers, together, show every partition
 	Sessions   int
 	Bytes      int64 // of keys, headers and values
 }
@@ -52,9 +52,33 @@ type loader struct {
 func newLoader(name, stream string, partitions int32) *loader {
 	l := &loader{Load: Load{Name: name, Partitions: partitions}, log: agdxlog.New(stream), rng: rand.New(rand.NewPCG(1, 2))}
 	l.log.Emit = func(r agdxlog.Record) { *l.out = append(*l.out, r) }
-	l.Probe = agdxlog.NameID(stream, "probe")
-	for p := range partitions {
-		l.place(p, l.tell(func() { l.log.SessionID(l.Probe, "probe").Note("here") }))
+	return l
+}
+
+// WithProbe puts a session with one record in every partition in front, so that
+// one read shows them all.
+func (l *Load) WithProbe(stream string) *Load {
+	log := agdxlog.New(stream)
+	probe := log.Session("probe", "probe")
+	for range l.Partitions {
+		probe.Note("here")
+	}
+	var front []Placed
+	for p, r := range log.Records {
+		front = append(front, Placed{r, int32(p)})
+	}
+	l.Records, l.Probes = append(front, l.Records...), []wire.ID{probe.ID}
+	return l
+}
+
+// probeEach makes one session of each partition a probe.
+func (l *Load) probeEach() *Load {
+	seen := map[int32]bool{}
+	for i := len(l.Records) - 1; i >= 0 && len(seen) < int(l.Partitions); i-- {
+		if r := &l.Records[i]; !seen[r.Partition] {
+			seen[r.Partition] = true
+			l.Probes = append(l.Probes, r.Session)
+		}
 	}
 	return l
 }
@@ -97,7 +121,7 @@ func Short(stream string, sessions int, partitions int32) *Load {
 		s := l.session()
 		l.place(int32(l.n%uint64(partitions)), l.tell(func() { shortSession(s) }))
 	}
-	return &l.Load
+	return l.probeEach()
 }
 
 func shortSession(s *agdxlog.Session) {
@@ -130,7 +154,7 @@ func Long(stream string, sessions int, partitions int32, live int) *Load {
 			at = at[:len(at)-1]
 		}
 	}
-	return &l.Load
+	return l.probeEach()
 }
 
 func longSession(s *agdxlog.Session) {

@@ -79,7 +79,7 @@ func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (
 			}
 		}()
 	}
-	end, err := w.awaitFolded(ctx, l.Probe, topic, ends, b.Within)
+	end, err := w.awaitFolded(ctx, l, topic, ends, b.Within)
 	if err != nil {
 		return r, err
 	}

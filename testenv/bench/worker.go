@@ -28,26 +28,27 @@ func (b *Bench) startWorker(stream, group string) (Worker, error) {
 	return Worker{w}, err
 }
 
-// folded reads, through a session that has a record in every partition, how far
-// each partition of a topic is folded and readable: the last offset, -1 for a
-// partition that is not shown.
-func (w Worker) folded(ctx context.Context, probe wire.ID, topic string, partitions int32) ([]int64, error) {
-	out := make([]int64, partitions)
+// folded reads, through the load's probes, how far each partition of a topic is
+// folded and readable: the last offset, -1 for a partition that is not shown.
+func (w Worker) folded(ctx context.Context, l *Load, topic string) ([]int64, error) {
+	out := make([]int64, l.Partitions)
 	for i := range out {
 		out[i] = -1
 	}
-	var info wire.SessionInfo
-	err := w.JSON(ctx, "/sessions/"+w.Stream+"/"+probe.String(), &info)
-	var status *folder.StatusError
-	if errors.As(err, &status) && status.Status == http.StatusNotFound {
-		return out, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range info.Frontier {
-		if f.TopicID == wire.NameID(topic) && f.Folded != nil {
-			out[f.PartitionID] = int64(*f.Folded)
+	for _, probe := range l.Probes {
+		var info wire.SessionInfo
+		err := w.JSON(ctx, "/sessions/"+w.Stream+"/"+probe.String(), &info)
+		var status *folder.StatusError
+		if errors.As(err, &status) && status.Status == http.StatusNotFound {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range info.Frontier {
+			if f.TopicID == wire.NameID(topic) && f.Folded != nil {
+				out[f.PartitionID] = int64(*f.Folded)
+			}
 		}
 	}
 	return out, nil
@@ -66,10 +67,10 @@ func (w Worker) awaitReads(ctx context.Context, within time.Duration) error {
 
 // awaitFolded waits until every partition is folded to its end and gives the
 // moment at which a read showed that.
-func (w Worker) awaitFolded(ctx context.Context, probe wire.ID, topic string, ends map[int32]int64, within time.Duration) (time.Time, error) {
+func (w Worker) awaitFolded(ctx context.Context, l *Load, topic string, ends map[int32]int64, within time.Duration) (time.Time, error) {
 	deadline := time.Now().Add(within)
 	for {
-		at, err := w.folded(ctx, probe, topic, int32(len(ends)))
+		at, err := w.folded(ctx, l, topic)
 		now := time.Now()
 		behind := int64(0)
 		for p, end := range ends {

@@ -151,7 +151,7 @@ func steady(ctx context.Context, b bench.Bench, o options) (l bench.Latency, err
 		return l, err
 	}
 	defer b.Kafka.Close()
-	load := o.load(bench.Short("steady", int(o.rate*o.seconds/10), int32(o.partitions)))
+	load := o.load(bench.Short("steady", int(o.rate*o.seconds/10), int32(o.partitions))).WithProbe("steady")
 	if l, err = b.Latency(ctx, "steady", "steady", load, o.rate); err != nil {
 		return l, err
 	}
