@@ -13,6 +13,7 @@ import (
 
 	"sessionfold/cmd/folder/internal/app"
 	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/fold"
 	"sessionfold/serve"
 	"sessionfold/source"
 	"sessionfold/wire"
@@ -35,6 +36,7 @@ type Daemon struct {
 	reads    net.Listener
 	admin    net.Listener
 	app      atomic.Pointer[app.App] // nil while the store is opened
+	beats    *source.Heartbeats
 	draining atomic.Bool
 }
 
@@ -94,6 +96,9 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 
 	runCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	heard := make(chan struct{})
+	go func() { defer close(heard); d.beats.Run(runCtx) }()
+	defer func() { cancel(); <-heard }()
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(runCtx) }()
 	select {
@@ -130,14 +135,23 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 	}
 	d.app.Store(a)
 	d.metrics.registry.MustRegister(collector{a})
+	d.beats = source.NewHeartbeats(ac.Kafka, a.Streams(), 0, time.Now)
+	d.metrics.registry.MustRegister(heartbeats{d.beats})
 	cover := newCoverage(a.Streams(), a.Heads, a.Sources)
 	h, err := serve.New(serve.Options{
 		Prefix: d.cfg.HTTP.Prefix, Version: d.build.Version, Streams: ServedStreams(d.cfg),
-		Snapshot: a.Store().Reader, Changes: a.Changes, Heads: headsOf(a.Heads), Coverage: cover.lacks,
+		Snapshot: a.Store().Reader, Changes: a.Changes, Heads: headsOf(a.Heads), Coverage: cover.lacks, Liveness: liveness(d.beats),
 		Now:    func() uint64 { return uint64(time.Now().UnixMicro()) },
 		Tokens: toks, Observe: d.metrics.observe, Logger: d.log,
 	})
 	return a, h, err
+}
+
+func liveness(h *source.Heartbeats) func(string, wire.ID) fold.Liveness {
+	return func(stream string, id wire.ID) fold.Liveness {
+		last, known := h.Last(stream, id)
+		return fold.Liveness{Known: known, LastHeartbeat: last}
+	}
 }
 
 func headsOf(f func(context.Context) (map[wire.TopicPartition]source.Head, error)) func(context.Context) (map[wire.TopicPartition]serve.Head, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"sessionfold/source"
 	"sessionfold/worker"
 )
 
@@ -125,6 +126,34 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		if src.High >= src.Next {
 			ch <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, float64(src.High-src.Next), topic, partition)
 		}
+	}
+}
+
+// heartbeats reads the counters of the heartbeat tail at each scrape.
+type heartbeats struct{ of *source.Heartbeats }
+
+var (
+	beatsDesc   = desc("heartbeats_total", "Heartbeats read, by what was made of them: used, bad or of a foreign stream.", "stream", "kind")
+	heldDesc    = desc("heartbeat_sessions", "Sessions that a heartbeat named within the last day.", "stream")
+	beatsUpDesc = desc("heartbeat_tail_known", "1 when the tail has reached the heads it saw at its start, so that silence means something.", "stream")
+)
+
+// Describe sends nothing: the streams are not known before the first scrape.
+func (h heartbeats) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends everything as it is now.
+func (h heartbeats) Collect(ch chan<- prometheus.Metric) {
+	streams, _ := h.of.Stats() // the tail's trouble shows as not known
+	for stream, s := range streams {
+		for kind, n := range map[string]uint64{"used": s.Records - s.Bad - s.Foreign, "bad": s.Bad, "foreign": s.Foreign} {
+			ch <- prometheus.MustNewConstMetric(beatsDesc, prometheus.CounterValue, float64(n), stream, kind)
+		}
+		known := 0.0
+		if s.Known {
+			known = 1
+		}
+		ch <- prometheus.MustNewConstMetric(heldDesc, prometheus.GaugeValue, float64(s.Sessions), stream)
+		ch <- prometheus.MustNewConstMetric(beatsUpDesc, prometheus.GaugeValue, known, stream)
 	}
 }
 
