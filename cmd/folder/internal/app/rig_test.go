@@ -38,7 +38,12 @@ type rig struct {
 
 func newRig(t *testing.T, partitions int32, opts ...kfake.Opt) *rig {
 	t.Helper()
-	r := &rig{t: t, k: testenv.Fake(t, broker.Options{Extra: opts}), stream: "agents", group: "folder", lane: "agents.agent.sessions", parts: partitions}
+	return newRigOn(t, testenv.Fake(t, broker.Options{Extra: opts}), partitions)
+}
+
+func newRigOn(t *testing.T, k *testenv.Kafka, partitions int32) *rig {
+	t.Helper()
+	r := &rig{t: t, k: k, stream: "agents", group: "folder", lane: "agents.agent.sessions", parts: partitions}
 	r.k.Create(t, r.lane, partitions)
 	r.client = r.k.Client(t, manual)
 	return r
