@@ -42,6 +42,9 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 	for i := range p.Items {
 		page.Items[i] = event(s, &p.Items[i])
 	}
+	if err := v.outcomes(s, page.Items, func(i int) (*wire.Source, uint64) { return p.Items[i].Source, p.Items[i].Offset }); err != nil {
+		return nil, err
+	}
 	page.Ranges = ranges(s, p.Items)
 	page.Frontier, page.Gaps = v.boundary(s, p.Frontier)
 	if p.More {

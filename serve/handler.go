@@ -44,7 +44,8 @@ func (h *handler) routes(mux *http.ServeMux) {
 	h.method(mux, http.MethodGet, session, h.httpGet)
 	h.method(mux, http.MethodGet, session+"/events", h.httpEvents)
 	h.method(mux, http.MethodGet, session+"/sources", h.httpSources)
-	for _, later := range []string{"/state", "/links", "/audit"} {
+	h.method(mux, http.MethodGet, session+"/state", h.httpState)
+	for _, later := range []string{"/links", "/audit"} {
 		h.method(mux, http.MethodGet, session+later, h.httpUnsupported)
 	}
 	h.method(mux, http.MethodPost, p+"/op/{code}", h.httpOp)
@@ -92,6 +93,12 @@ func (h *handler) httpEvents(w http.ResponseWriter, r *http.Request) {
 	h.serve(w, r, q.Stream, p, q)
 }
 
+func (h *handler) httpState(w http.ResponseWriter, r *http.Request) {
+	p := newParams(r.URL.RawQuery, "history_limit")
+	q := &wire.SessionState{Stream: r.PathValue("stream"), ID: p.pathID(r), HistoryLimit: p.limit("history_limit")}
+	h.serve(w, r, q.Stream, p, q)
+}
+
 func (h *handler) httpSources(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "lane_only")
 	q := &wire.SessionSourcesRequest{Stream: r.PathValue("stream"), ID: p.pathID(r), LaneOnly: p.flag("lane_only")}
@@ -135,7 +142,7 @@ func (h *handler) read(ctx context.Context, s Stream, q any) (any, error) {
 	switch q := q.(type) {
 	case *wire.SessionChangesRequest:
 		return h.changes(ctx, s, q)
-	case *wire.SessionState, *wire.SessionLinks:
+	case *wire.SessionLinks:
 		return nil, wire.Errorf(wire.ErrUnsupported, "this version does not serve this read; capabilities lists what it serves")
 	}
 	if h.opt.Coverage != nil {

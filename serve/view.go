@@ -92,6 +92,8 @@ func (v *view) read(q any) (any, error) {
 		return v.list(q)
 	case *wire.SessionEvents:
 		return v.events(q)
+	case *wire.SessionState:
+		return v.document(q)
 	case *wire.SessionSourcesRequest:
 		return v.sources(q)
 	}

@@ -72,19 +72,23 @@ const (
 func (d *stateReader) read() {
 	r, s := &d.c.r, d.s
 	var document span
-	wrong := false // a field of another type
+	wrong := 0 // fields of another type
+	judge := func(bit int, ok bool) {
+		if wrong &^= bit; !ok {
+			wrong |= bit
+		}
+	}
 	if r.peek()>>5 != majorMap {
 		r.skip()
-		wrong = true
 	} else {
 		for m := r.open(majorMap); r.more(&m); {
 			switch key := string(r.key()); {
 			case key == "base_revision" && d.field(stateBase):
-				wrong = !d.revision() || wrong
+				judge(stateBase, d.revision())
 			case key == "op_id" && !s.Snapshot && d.field(stateOpID):
-				wrong = !d.opID() || wrong
+				judge(stateOpID, d.opID())
 			case key == "patch" && !s.Snapshot && d.field(statePatch):
-				wrong = !d.patch() || wrong
+				judge(statePatch, d.patch())
 			case key == "document" && s.Snapshot && d.once(stateDocument):
 				document = d.value(nil)
 			default:
@@ -99,7 +103,7 @@ func (d *stateReader) read() {
 	switch {
 	case r.end() != nil:
 		s.malformed(FaultUnreadable)
-	case wrong || d.seen != want:
+	case wrong != 0 || d.seen != want:
 		s.malformed(FaultFields)
 	default:
 		d.finish(document)
