@@ -56,8 +56,8 @@ func demoCommand(c *cli) *cobra.Command {
 	fs.Float64Var(&o.rate, "rate", 100, "records per second; 0 is as fast as possible")
 	fs.IntVar(&o.sessions, "sessions", 0, "sessions to write; 0 is no end")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if o.rate < 0 || o.sessions < 0 || o.rate == 0 && o.sessions == 0 {
-			return usageError{errors.New("--rate and --sessions are not negative, and not both 0\n    hint: without a rate the log needs an end")}
+		if o.rate < 0 || o.sessions < 0 {
+			return usageError{errors.New("--rate and --sessions are not negative")}
 		}
 		o.flags = map[string]string{"log.level": *level}
 		if fs.Changed("listen") {
@@ -78,6 +78,7 @@ func demoCommand(c *cli) *cobra.Command {
 // plan reads the directory's plan, or makes one.
 func (o *demoOptions) plan(sessionsSet bool) (demoPlan, error) {
 	name := filepath.Join(o.dir, "demo.json")
+	endless := usageError{errors.New("--rate 0 needs an end of the log\n    hint: give --sessions")}
 	var p demoPlan
 	b, err := os.ReadFile(name)
 	if err == nil {
@@ -87,10 +88,16 @@ func (o *demoOptions) plan(sessionsSet bool) (demoPlan, error) {
 		if sessionsSet && p.Sessions != o.sessions {
 			return p, usageError{fmt.Errorf("%s was made with --sessions %d\n    hint: leave --sessions out to go on, or choose another --dir", o.dir, p.Sessions)}
 		}
+		if o.rate == 0 && p.Sessions == 0 {
+			return p, endless
+		}
 		return p, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return p, err
+	}
+	if o.rate == 0 && o.sessions == 0 {
+		return p, endless
 	}
 	now := time.Now().UTC()
 	p = demoPlan{Seed: uint64(now.UnixNano()), Epoch: now, Rate: o.rate, Sessions: o.sessions}
