@@ -91,8 +91,7 @@ func (w *world) capsule(raw *wire.Raw, session, what string, k keys) bool {
 	case "bytes":
 		raw.Value = k.text("value")
 	case "memory":
-		m := wire.MemoryRecord{Op: wire.MemoryItem, ID: []byte("m1"), Kind: []byte("note")}
-		raw.Value = m.Marshal([]byte("content"))
+		w.memory(raw, k)
 	case "dead_letter":
 		d := wire.DeadLetter{Reason: 1, Attempts: 3, Source: []byte("x"), Payload: []byte("?")}
 		if of, ok := k.take("of"); ok { // the payload is an envelope of that session
@@ -164,13 +163,18 @@ func (w *world) envelope(raw *wire.Raw, session, what string, k keys) {
 		case wire.KindCommand, wire.KindResponse, wire.KindError:
 			e.SetCorrelation(wire.ID{2})
 		}
+	case w.rare(&e, what, k):
 	default:
 		w.status(&e, what, k)
 	}
 	if _, ok := k.take("last"); ok {
 		e.Last = !e.Last
 	}
-	raw.Key, raw.Headers = wire.SessionKey(e.Conversation), e.Headers(wire.ContentCBOR)
+	content := wire.ContentCBOR
+	if len(e.Body) > 0 && e.Body[0] == '{' {
+		content = wire.ContentJSON
+	}
+	raw.Key, raw.Headers = wire.SessionKey(e.Conversation), e.Headers(content)
 	raw.Value = e.Marshal()
 }
 
@@ -201,7 +205,12 @@ func (w *world) status(e *wire.Envelope, what string, k keys) {
 	case what == "submitted" || what == "started":
 		e.Body = w.startBody(e, k)
 	default:
-		e.Body = (&wire.SessionTransition{Actor: e.Source}).Marshal()
+		tr := wire.SessionTransition{Actor: e.Source}
+		if v, ok := k.take("ack"); ok {
+			l := w.at(v).Locator()
+			tr.Acknowledges = l[:]
+		}
+		e.Body = tr.Marshal()
 	}
 }
 

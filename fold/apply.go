@@ -78,8 +78,18 @@ type touched struct {
 	old  *Partial
 	new  *Partial
 	rows int // that the batch keeps
+	last uint64
+	owns owned
 	work *state.Work
 }
+
+// owned says which groups of the new partial are copies already.
+type owned uint8
+
+const (
+	ownsHeld owned = 1 << iota
+	ownsLinks
+)
 
 // place is where a record's row belongs: the index of its touched, or noRow.
 type place struct {
@@ -117,6 +127,7 @@ func (b *batch) fold(i int, rec *wire.Record) {
 	}
 	at := b.touch(rec.Session)
 	t := &b.seen[at]
+	t.last = rec.Offset
 	stamp := Stamp{Time: b.to.Time, Offset: rec.Offset}
 	if rec.Rare != nil && rec.Rare.State != nil {
 		b.state(t, rec.Rare.State, stamp)
@@ -125,6 +136,32 @@ func (b *batch) fold(i int, rec *wire.Record) {
 		b.place[i].at = at
 		t.rows++
 		b.rows++
+	}
+	if rec.Lifecycle != nil && rec.Lifecycle.Acknowledge != nil {
+		b.ack(t.new, rec)
+	}
+	if rec.Rare != nil {
+		b.rare(t, rec, stamp)
+	}
+}
+
+// rare folds what few records carry. t is not good any more after links, which
+// may touch further sessions.
+func (b *batch) rare(t *touched, rec *wire.Record, at Stamp) {
+	if rec.Display == wire.DisplayUndecodable || rec.Display == wire.DisplayInvalid {
+		return
+	}
+	if rec.Rare.Control != nil {
+		t.new.control(rec.Rare.Control, at)
+	}
+	if rec.Rare.Parking != nil {
+		t.park(rec.Rare.Parking, at)
+	}
+	if rec.Rare.LinkRefused {
+		b.to.LinksRefused++
+	}
+	if len(rec.Rare.Links) > 0 {
+		b.links(rec, at)
 	}
 }
 
@@ -164,7 +201,7 @@ func (b *batch) sessions(recs []wire.Record) []SessionStep {
 	out := make([]SessionStep, len(b.seen))
 	for i := range out {
 		t := &b.seen[i]
-		out[i] = SessionStep{ID: t.id, Old: t.old, New: t.new, Last: t.new.Last.Offset, Rows: free[i]}
+		out[i] = SessionStep{ID: t.id, Old: t.old, New: t.new, Last: t.last, Rows: free[i]}
 		if t.work != nil {
 			out[i].State = t.endState()
 		}

@@ -41,6 +41,7 @@ type Frontier struct {
 	Invalid          uint64
 	Unattributed     uint64
 	UnattributedLast uint64 // offset of the last one, when Unattributed > 0
+	LinksRefused     uint64 // records that link to a session of another stream
 
 	// Skipped is how many offsets before Next were passed over by Expire since
 	// the last step. It is never stored: the next step covers them and its

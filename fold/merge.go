@@ -42,14 +42,23 @@ type Session struct {
 
 	State *Keyed // the source whose state document shows; nil: none has one
 
+	Pause     *Pause // the pause request that holds, nil when none does
+	Canceling bool   // a cancel was asked for
+	Held      uint64 // work that waits
+
 	startKey wire.SourceKey
 	firstKey wire.SourceKey
+
+	mention    wire.Address // the first link to a session without records
+	mentionKey wire.SourceKey
+	mentioned  bool
 }
 
 // Merge gives the session of the partials; their order does not matter, and of
 // two copies of one source only the one that knows more counts. Merging a
 // session's Sources with further ones is the same as merging all at once. No
-// partial that has seen a record means no session: nil.
+// partial that has seen a record of the session, or a link to it, means no
+// session: nil.
 func Merge(id wire.ID, ks []Keyed) *Session {
 	sources := distinct(ks)
 	if len(sources) == 0 {
@@ -58,11 +67,12 @@ func Merge(id wire.ID, ks []Keyed) *Session {
 	s := &Session{ID: id, Sources: sources}
 	var parent, root named
 	var status newest
-	lanes := 0
+	var ask asked
+	lanes, rare := 0, false
 	for i := range sources {
 		k := &sources[i]
 		p := k.Partial
-		s.mergeTimes(i, k)
+		s.mergeTimes(k)
 		s.mergeStart(k)
 		s.mergeEnd(k)
 		s.mergeState(k)
@@ -77,9 +87,17 @@ func Merge(id wire.ID, ks []Keyed) *Session {
 		if p.Flags&FlagLane != 0 {
 			lanes++
 		}
+		if p.Aside != nil {
+			ask.take(k)
+			rare = true
+		}
 	}
 	s.LaneConflict = lanes > 1
 	s.Agents = unionAgents(sources)
+	if rare {
+		s.mergeHeld()
+		s.mergeControl(&ask)
+	}
 	s.Parent, s.Root = parent.id, root.id
 	if s.Start != nil {
 		s.Parent, s.Root = nil, nil
@@ -101,12 +119,16 @@ func Merge(id wire.ID, ks []Keyed) *Session {
 	return s
 }
 
-func (s *Session) mergeTimes(i int, k *Keyed) {
+func (s *Session) mergeTimes(k *Keyed) {
+	if k.Partial.Records == 0 {
+		s.mergeMention(k)
+		return
+	}
 	first, last := k.address(k.Partial.First), k.address(k.Partial.Last)
-	if i == 0 || first.Compare(s.First) < 0 {
+	if s.Records == 0 || first.Compare(s.First) < 0 {
 		s.First, s.firstKey = first, k.Source.Key()
 	}
-	if i == 0 || last.Compare(s.Last) > 0 {
+	if s.Records == 0 || last.Compare(s.Last) > 0 {
 		s.Last = last
 	}
 	var over bool
@@ -178,7 +200,7 @@ func (n *newest) take(k *Keyed) {
 func distinct(ks []Keyed) []Keyed {
 	out := make([]Keyed, 0, len(ks))
 	for _, k := range ks {
-		if k.Partial != nil && k.Partial.Records > 0 {
+		if k.Partial != nil && (k.Partial.Records > 0 || k.Partial.groups().Mention != nil) {
 			out = append(out, k)
 		}
 	}
@@ -220,18 +242,21 @@ func unionAgents(sources []Keyed) []string {
 }
 
 // ListPosition is where the session list shows a session: at the start with the
-// smallest address, without one at the first record (docs/decisions, list
-// entries).
+// smallest address, without one at the first record, without any at the first
+// link to it (docs/decisions, list entries).
 type ListPosition struct {
 	Time   uint64 // broker time, µs
 	Source wire.SourceKey
-	Start  bool // at a start; else at the first record
+	Start  bool // at a start; else at the first record, or at a link
 }
 
 // ListPosition gives the session's place in the list.
 func (s *Session) ListPosition() ListPosition {
 	if s.Start != nil {
 		return ListPosition{Time: s.StartAt.Time, Source: s.startKey, Start: true}
+	}
+	if s.Records == 0 {
+		return ListPosition{Time: s.mention.Time, Source: s.mentionKey}
 	}
 	return ListPosition{Time: s.First.Time, Source: s.firstKey}
 }

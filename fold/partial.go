@@ -5,6 +5,7 @@ import "sessionfold/wire"
 // Limits of one partial (spec session-index.md, sections 3, 6 and 8).
 const (
 	MaxAgents          = 32
+	MaxSet             = 1_000 // held work, links, acknowledgments: each
 	DefaultTimelineCap = 10_000
 )
 
@@ -20,9 +21,12 @@ type Stamp struct {
 // before it changes one, so readers and the next step may share it.
 //
 // State documents, links, control requests and held work are groups of their
-// own (spec session-index.md, sections 3, 7 and 8): each joins here as one
-// pointer that is nil for the sessions without it, and in add as one call
+// own (spec session-index.md, sections 3, 7 and 8): each is one pointer or list
+// that is nil for the sessions without it, and is folded apart from the rest,
 // behind wire.Record's Rare.
+//
+// A partial may have no records: another session's record linked a resource to
+// the session. Aside.Mention then says where; First and Last are zero.
 type Partial struct {
 	First, Last Stamp
 	Records     uint64 // every record of the session, undecodable ones too
@@ -44,6 +48,10 @@ type Partial struct {
 	Flags Flag
 
 	State *StateInfo // of the state document; nil when no state record was seen
+
+	ParentLast Stamp // the last record that names Parent
+	Links      *Links
+	Aside      *Aside
 }
 
 // Named is an id that a record named, with the record's stamp.

@@ -47,8 +47,8 @@ func (p *Partial) apply(rec *wire.Record, at Stamp) {
 	if rec.Facts&wire.FactLane != 0 {
 		p.Flags |= FlagLane
 	}
-	if rec.HasParent && !p.Parent.Set {
-		p.Parent = Named{ID: rec.Parent, At: at, Set: true}
+	if rec.HasParent {
+		p.parent(rec.Parent, at)
 	}
 	if rec.HasRoot && !p.Root.Set {
 		p.Root = Named{ID: rec.Root, At: at, Set: true}

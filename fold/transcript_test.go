@@ -92,6 +92,8 @@ func (w *world) run(td *datadriven.TestData) (string, error) {
 		}
 		w.order = append(w.order, first)
 		return "", nil
+	case "links":
+		return w.links(td, first)
 	case "session", "view", "after", "position":
 		return w.read(td, first, num)
 	}

@@ -53,7 +53,7 @@ func (s *Step) validFrontier() error {
 		return fmt.Errorf("time fell from %d to %d", b.Time, f.Time)
 	case f.Skipped != 0:
 		return fmt.Errorf("%d skipped offsets were left", f.Skipped)
-	case f.Records < b.Records || f.Undecodable < b.Undecodable || f.Invalid < b.Invalid || f.Unattributed < b.Unattributed:
+	case f.Records < b.Records || f.Undecodable < b.Undecodable || f.Invalid < b.Invalid || f.Unattributed < b.Unattributed || f.LinksRefused < b.LinksRefused:
 		return fmt.Errorf("a number fell: %+v to %+v", *b, *f)
 	case f.Records < f.Unattributed || f.Records < f.Undecodable+f.Invalid:
 		return fmt.Errorf("%d records, %d undecodable, %d invalid, %d unattributed", f.Records, f.Undecodable, f.Invalid, f.Unattributed)
@@ -76,11 +76,10 @@ func (s *Step) validSession(ss *SessionStep) (uint64, error) {
 	switch {
 	case p == nil || p == old:
 		return 0, fmt.Errorf("no partial of its own")
-	case p.Records <= old.Records || p.Records-1 > p.Last.Offset-p.First.Offset:
+	case p.Records < old.Records, p.Records > 0 && p.Records-1 > p.Last.Offset-p.First.Offset, p.Records == old.Records && p.Links == old.Links:
 		return 0, fmt.Errorf("records went from %d to %d, offsets %d to %d", old.Records, p.Records, p.First.Offset, p.Last.Offset)
-	case ss.Last != p.Last.Offset || ss.Last < s.Before.Next || ss.Last > s.To:
-		return 0, fmt.Errorf("last offset %d, of the partial %d", ss.Last, p.Last.Offset)
-	case old.Records > 0 && (p.First != old.First || p.Last.Offset <= old.Last.Offset || p.Last.Time < old.Last.Time):
+	case old.Records > 0 && p.Records > old.Records && (p.First != old.First || p.Last.Offset <= old.Last.Offset || p.Last.Time < old.Last.Time),
+		p.Records == old.Records && (p.First != old.First || p.Last != old.Last):
 		return 0, fmt.Errorf("from %v … %v to %v … %v", old.First, old.Last, p.First, p.Last)
 	case old.Start != nil && p.Start != old.Start, old.End != nil && p.End != old.End:
 		return 0, fmt.Errorf("a start or an end was replaced")
@@ -89,8 +88,10 @@ func (s *Step) validSession(ss *SessionStep) (uint64, error) {
 	case len(p.Agents) > MaxAgents:
 		return 0, fmt.Errorf("%d agents", len(p.Agents))
 	}
-	if err := validState(ss, old); err != nil {
-		return 0, err
+	for _, err := range [...]error{s.validLast(ss, old), validGroups(p, old), validState(ss, old)} {
+		if err != nil {
+			return 0, err
+		}
 	}
 	return p.Records - old.Records, nil
 }

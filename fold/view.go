@@ -36,15 +36,13 @@ type SourceState struct {
 }
 
 // View gives the read type of a session at a moment (spec session-index.md,
-// section 5). What is not known is left out. Subtree totals, children, held work,
-// pause and cancel requests and active_time need more than partials hold here;
-// whoever has it fills them in.
+// section 5). What is not known is left out. Subtree totals, children and
+// active_time need more than partials hold here; whoever has it fills them in.
 func View(s *Session, in ViewInput) wire.SessionInfo {
 	v := wire.SessionInfo{
 		Stream: s.Sources[0].Source.Stream, ID: s.ID, Dialect: s.dialect().String(),
 		Status: s.Status.String(), Activity: activity(s.Status),
 		OverBudget: s.OverBudget(), Events: s.Records, Agents: s.Agents,
-		FirstEventAt: ptr(s.First.Time), LastEventAt: ptr(s.Last.Time), Duration: ptr(s.duration()),
 		Parent: s.Parent, Root: s.Root,
 		Flags: wire.SessionFlags{
 			LabelTruncated:   s.Flags&FlagLabelTruncated != 0,
@@ -55,6 +53,9 @@ func View(s *Session, in ViewInput) wire.SessionInfo {
 			LivenessUnknown:  !in.Liveness.Known,
 		},
 	}
+	if s.Records > 0 {
+		v.FirstEventAt, v.LastEventAt, v.Duration = ptr(s.First.Time), ptr(s.Last.Time), ptr(s.duration())
+	}
 	if t := in.Liveness.LastHeartbeat; t > 0 {
 		v.LastHeartbeatAt = &t
 	}
@@ -62,6 +63,7 @@ func View(s *Session, in ViewInput) wire.SessionInfo {
 	s.viewStart(&v)
 	s.viewEnd(&v)
 	s.viewCounters(&v)
+	s.viewControl(&v)
 	s.viewSources(&v, in.Sources)
 	return v
 }
@@ -149,7 +151,7 @@ func (s *Session) idle(in ViewInput) bool {
 	if s.Start != nil && s.Start.IdleTimeout > 0 {
 		timeout = s.Start.IdleTimeout
 	}
-	seen := max(s.Last.Time, in.Liveness.LastHeartbeat)
+	seen := max(s.Last.Time, s.mention.Time, in.Liveness.LastHeartbeat)
 	return in.Now > seen && in.Now-seen > timeout
 }
 

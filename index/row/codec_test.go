@@ -23,6 +23,19 @@ func TestPartialRoundTrip(t *testing.T) {
 	})
 }
 
+func TestLinksRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		links := rapid.SliceOfN(genLink, 1, 5).Draw(t, "links")
+		got, err := DecodeLinks(AppendLinksValue(nil, links))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(links, got); d != "" {
+			t.Fatalf("decoded links differ (-want +got):\n%s", d)
+		}
+	})
+}
+
 func TestSourceMetaRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := genMeta.Draw(t, "meta")
@@ -43,6 +56,9 @@ func TestEveryFieldIsStored(t *testing.T) {
 	fill(reflect.ValueOf(p).Elem(), "Partial")
 	got, err := DecodePartial(AppendPartialValue(nil, p))
 	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Links.List, err = DecodeLinks(AppendLinksValue(nil, p.Links.List)); err != nil { // a row of their own
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(p, got); d != "" {

@@ -34,6 +34,14 @@ func Describe(key []byte) string {
 		if k, slot, err := ParseHistory(key); err == nil {
 			return fmt.Sprintf("state outcome %s, slot %d", k, slot)
 		}
+	case TagLinks:
+		if k, err := ParseLinks(key); err == nil {
+			return "links " + k.String()
+		}
+	case TagChild:
+		if k, err := ParseChild(key); err == nil {
+			return fmt.Sprintf("child entry %s of %s", PartialKey{Stream: k.Stream, Session: k.Child, Source: k.Source}, k.Parent)
+		}
 	case TagPack:
 		if k, err := ParsePack(key); err == nil {
 			return fmt.Sprintf("pack %s from offset %d", k.PartialKey, k.First)
@@ -62,8 +70,11 @@ func (k PartialKey) String() string {
 }
 
 func (k EntryKind) String() string {
-	if k == EntryStart {
+	switch k {
+	case EntryStart:
 		return "start"
+	case EntryMention:
+		return "mention"
 	}
 	return "first"
 }

@@ -11,9 +11,11 @@
 //	d stream u32, session 16, source 16, piece u32     base of a state document   durable
 //	u stream u32, session 16, source 16, slot u32      patches since the base     durable
 //	h stream u32, session 16, source 16, slot u16      outcome of a state record  durable
+//	k stream u32, session 16, source 16                links               durable
 //	t stream u32, session 16, source 16, offset u64    packed timeline rows
 //	b stream u32, source 16, offset u64                packs of one batch
 //	l stream u32, ^time u64, session 16, source 16, kind u8   list entry
+//	n stream u32, parent 16, child 16, source 16       child entry
 //
 // Durable rows go to the changelog topic and to Pebble; the others only to
 // Pebble, because they follow from the durable ones or from the source.

@@ -15,10 +15,11 @@ const (
 // apply sequence instead.
 var unsequenced = AppendSeq(nil, 0)
 
-// Encode makes a step's writes: per session the partial, what became of its
-// state document, the packed rows and new list entries, then the batch's packs and the source meta. Keys of one tag
-// ascend, which a store's memory table likes. The result does not refer to the
-// step's records.
+// Encode makes a step's writes: per session the partial, its links and what
+// became of its state document where they changed, the packed rows, new list and
+// child entries, then the batch's packs and the source meta. Keys of one tag
+// ascend but for child entries, which a store's memory table likes. The result
+// does not refer to the step's records.
 func Encode(step *fold.Step) *Batch {
 	rows := 0
 	for i := range step.Sessions {
@@ -32,12 +33,20 @@ func Encode(step *fold.Step) *Batch {
 	for i := range step.Sessions {
 		e.partial(&step.Sessions[i])
 	}
+	for i := range step.Sessions {
+		e.links(&step.Sessions[i])
+	}
 	e.states(step)
 	if rows > 0 {
 		e.timeline(step)
 	}
 	for i := range step.Sessions {
 		e.entries(&step.Sessions[i])
+	}
+	for i := range step.Sessions {
+		if step.Sessions[i].New.Parent.Set {
+			e.children(&step.Sessions[i])
+		}
 	}
 	e.meta(step)
 	return &Batch{
@@ -100,7 +109,7 @@ func (e *encoder) timeline(step *fold.Step) {
 }
 
 func (e *encoder) entries(s *fold.SessionStep) {
-	var few [2]ListKey
+	var few [3]ListKey
 	for _, k := range NewEntries(few[:0], e.key(s), s.Old, s.New) {
 		key := len(e.slab)
 		e.slab = AppendList(e.slab, k)

@@ -51,6 +51,18 @@ func FuzzSourceMeta(f *testing.F) {
 	})
 }
 
+func FuzzLinks(f *testing.F) {
+	seeds(f, TagLinks)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, err := DecodeLinks(b)
+		if err != nil {
+			positioned(t, err)
+		} else if again := AppendLinksValue(nil, l); !bytes.Equal(again, b) {
+			t.Errorf("%x decodes, and encodes again as %x", b, again)
+		}
+	})
+}
+
 func FuzzLocal(f *testing.F) {
 	f.Add(AppendLocalValue(nil, &Local{ChangelogNext: 7, Holes: []Span{{1, 2}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -117,6 +129,12 @@ func FuzzKeys(f *testing.F) {
 		}
 		if k, slot, err := ParseHistory(b); err == nil && slot < state.HistoryLen && !bytes.Equal(AppendHistory(nil, k, uint64(slot)), b) {
 			t.Errorf("history key %x", b)
+		}
+		if k, err := ParseLinks(b); err == nil && !bytes.Equal(AppendLinks(nil, k), b) {
+			t.Errorf("links key %x", b)
+		}
+		if k, err := ParseChild(b); err == nil && !bytes.Equal(AppendChild(nil, k), b) {
+			t.Errorf("child key %x", b)
 		}
 		if k, err := ParseList(b); err == nil && !bytes.Equal(AppendList(nil, k), b) {
 			t.Errorf("list key %x", b)

@@ -1,6 +1,8 @@
 package row
 
 import (
+	"reflect"
+
 	"pgregory.net/rapid"
 
 	"sessionfold/fold"
@@ -98,12 +100,69 @@ var (
 				*n = genNumber.Draw(t, "state number")
 			}
 		}
+		if p.ParentLast = p.Parent.At; p.Parent.Set && rapid.Bool().Draw(t, "named again") {
+			p.ParentLast = genStamp.Draw(t, "last naming")
+		}
+		if rapid.Bool().Draw(t, "links") {
+			p.Links = &fold.Links{N: genNumber.Draw(t, "how many"), Over: rapid.Bool().Draw(t, "over")}
+		}
+		if a := genAside.Draw(t, "aside"); !reflect.DeepEqual(*a, fold.Aside{}) {
+			p.Aside = a
+		}
 		return p
+	})
+	genAside = rapid.Custom(func(t *rapid.T) *fold.Aside {
+		a := &fold.Aside{}
+		if rapid.Bool().Draw(t, "control") {
+			c := &fold.Control{HasResume: rapid.Bool().Draw(t, "resume"), HasCancel: rapid.Bool().Draw(t, "cancel")}
+			if c.HasPause = !c.HasResume && !c.HasCancel || rapid.Bool().Draw(t, "pause"); c.HasPause {
+				c.Pause = genStamp.Draw(t, "pause at")
+				if n := rapid.IntRange(0, 3).Draw(t, "participants"); n > 0 {
+					c.Participants = rapid.SliceOfN(genText, n, n).Draw(t, "participant")
+				}
+			}
+			if c.HasResume {
+				c.Resume = genStamp.Draw(t, "resume at")
+			}
+			if c.HasCancel {
+				c.Cancel = genStamp.Draw(t, "cancel at")
+			}
+			a.Control = c
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "acks") {
+			a.Acks = append(a.Acks, fold.Ack{
+				Agent: genText.Draw(t, "agent"), Topic: rapid.Uint32().Draw(t, "topic"), Partition: rapid.Uint32().Draw(t, "partition"),
+				Offset: genNumber.Draw(t, "offset"), Paused: rapid.Bool().Draw(t, "paused"),
+			})
+		}
+		if open, done := rapid.IntRange(0, 3).Draw(t, "open"), rapid.IntRange(0, 3).Draw(t, "done"); open+done > 0 {
+			a.Held = &fold.Held{}
+			for range open {
+				a.Held.Open = append(a.Held.Open, fold.Parked{ID: fold.ParkID(genID.Draw(t, "id")), At: genStamp.Draw(t, "at")})
+			}
+			for range done {
+				a.Held.Done = append(a.Held.Done, fold.ParkID(genID.Draw(t, "id")))
+			}
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "kin") {
+			a.Kin = append(a.Kin, fold.Kin{ID: genID.Draw(t, "id"), First: genStamp.Draw(t, "first"), Last: genStamp.Draw(t, "last")})
+		}
+		if rapid.Bool().Draw(t, "mentioned") {
+			at := genStamp.Draw(t, "mention")
+			a.Mention = &at
+		}
+		return a
+	})
+	genLink = rapid.Custom(func(t *rapid.T) fold.Link {
+		l := fold.Link{First: genStamp.Draw(t, "first"), Last: genStamp.Draw(t, "last")}
+		l.Surface, l.Relation = wire.LinkSurface(rapid.Byte().Draw(t, "surface")), wire.LinkRelation(rapid.Byte().Draw(t, "relation"))
+		l.Resource, l.Item = genText.Draw(t, "resource"), genText.Draw(t, "item")
+		return l
 	})
 	genMeta = rapid.Custom(func(t *rapid.T) SourceMeta {
 		m := SourceMeta{Stream: genText.Draw(t, "stream"), Topic: genText.Draw(t, "topic"), Role: wire.Role(rapid.Uint8().Draw(t, "role")), Dialect: wire.Dialect(rapid.Uint8().Draw(t, "dialect"))}
 		f := &m.Frontier
-		for _, n := range [...]*uint64{&f.Next, &f.Time, &f.Seq, &f.Records, &f.Undecodable, &f.Invalid, &f.Unattributed} {
+		for _, n := range [...]*uint64{&f.Next, &f.Time, &f.Seq, &f.Records, &f.Undecodable, &f.Invalid, &f.Unattributed, &f.LinksRefused} {
 			*n = genNumber.Draw(t, "number")
 		}
 		if f.Unattributed > 0 {

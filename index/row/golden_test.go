@@ -70,6 +70,22 @@ func goldenBatch() *Batch {
 			Base: 3, BaseSize: 7, Slots: 1, LogBytes: 9,
 		}},
 	}
+	full.ParentLast = at(8)
+	full.Links = &fold.Links{N: 2, Over: true, List: []fold.Link{
+		{LinkKey: fold.LinkKey{Surface: wire.SurfaceKV, Resource: "settings", Item: "theme", Relation: wire.RelationWrote}, First: at(4), Last: at(8)},
+		{LinkKey: fold.LinkKey{Surface: wire.SurfaceMemory, Item: "m1", Relation: wire.RelationRecalled}, First: at(3), Last: at(3)},
+	}}
+	full.Aside = &fold.Aside{
+		Control: &fold.Control{HasPause: true, HasResume: true, HasCancel: true, Pause: at(4), Resume: at(5), Cancel: at(6), Participants: []string{"planner"}},
+		Acks:    []fold.Ack{{Agent: "planner", Topic: src.TopicID, Partition: 3, Offset: 77, Paused: true}},
+		Held:    &fold.Held{Open: []fold.Parked{{ID: fold.ParkID{1}, At: at(6)}}, Done: []fold.ParkID{{2}}},
+		Kin:     []fold.Kin{{ID: wire.ID{3}, First: at(7), Last: at(8)}},
+	}
+	mention := at(2)
+	linked := &fold.Partial{
+		Links: &fold.Links{N: 1, List: []fold.Link{{LinkKey: fold.LinkKey{Surface: wire.SurfaceGraphNode, Resource: "people", Item: "n1", Relation: wire.RelationTouched}, First: mention, Last: mention}}},
+		Aside: &fold.Aside{Mention: &mention},
+	}
 	cause := src.At(1000).Locator()
 	rows := []fold.Row{
 		{Time: at(0).Time, Rec: note(1000)},
@@ -90,11 +106,12 @@ func goldenBatch() *Batch {
 		Source: src, From: 995, To: 1009,
 		Frontier: fold.Frontier{
 			Next: 1010, Time: at(9).Time, Seq: 3, Records: 15, Undecodable: 1, Invalid: 1, Unattributed: 2, UnattributedLast: 996,
-			Gaps: []fold.Gap{{From: 0, To: 9, Reason: fold.GapExpiredBeforeFold}},
+			Gaps: []fold.Gap{{From: 0, To: 9, Reason: fold.GapExpiredBeforeFold}}, LinksRefused: 4,
 		},
 		Sessions: []fold.SessionStep{
 			{ID: wire.ID{15: 1}, New: full, Last: 1009, Rows: rows, State: goldenState()},
 			{ID: wire.ID{15: 2}, New: &fold.Partial{First: at(3), Last: at(3), Records: 1}, Last: 1003},
+			{ID: wire.ID{15: 3}, New: linked, Last: 1002},
 		},
 	})
 }

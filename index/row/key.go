@@ -78,6 +78,9 @@ type EntryKind byte
 const (
 	EntryStart EntryKind = 1 // the partial's start record
 	EntryFirst EntryKind = 2 // the partial's first record, when that is not its start record
+	// EntryMention is the link that brought the partial about, when it came
+	// before any record of the session.
+	EntryMention EntryKind = 3
 )
 
 // ListKey is one list entry: newest moment first.
@@ -211,7 +214,7 @@ func ParseList(key []byte) (ListKey, error) {
 		Stream: binary.BigEndian.Uint32(key[1:]), Time: ^binary.BigEndian.Uint64(key[5:]),
 		Session: wire.ID(key[13:29]), Source: wire.SourceKey(key[29:45]), Kind: EntryKind(key[45]),
 	}
-	if k.Kind != EntryStart && k.Kind != EntryFirst {
+	if k.Kind < EntryStart || k.Kind > EntryMention {
 		return ListKey{}, fmt.Errorf("row: list key %x has the unknown entry kind %d", key, key[45])
 	}
 	return k, nil

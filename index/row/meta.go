@@ -37,6 +37,7 @@ func (m *SourceMeta) SourceAt(id SourceID) (*wire.Source, error) {
 const (
 	groupUnattributed = 1
 	groupGaps         = 2
+	groupRefused      = 3
 )
 
 // AppendSourceMeta appends a source meta.
@@ -59,6 +60,9 @@ func AppendSourceMeta(b []byte, m *SourceMeta) []byte {
 			b = binary.AppendUvarint(b, g.From)
 			b = binary.AppendUvarint(b, g.To-g.From)
 		}
+	}
+	if f.LinksRefused > 0 {
+		b = binary.AppendUvarint(append(b, groupRefused), f.LinksRefused)
 	}
 	return b
 }
@@ -87,6 +91,10 @@ func DecodeSourceMeta(b []byte) (SourceMeta, error) {
 			for i := range f.Gaps {
 				reason, from := fold.GapReason(r.byte()), r.uint()
 				f.Gaps[i] = fold.Gap{Reason: reason, From: from, To: from + r.uint()}
+			}
+		case groupRefused:
+			if f.LinksRefused = r.uint(); f.LinksRefused == 0 {
+				r.fail("a group of refused links without a count")
 			}
 		default:
 			return false

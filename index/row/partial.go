@@ -17,11 +17,19 @@ const (
 	groupCounters  = 6
 	groupAgents    = 7
 	groupTruncated = 8
-	groupState     = 12 // 9 to 11: control, acknowledgments, held work
+	groupControl   = 9
+	groupAcks      = 10
+	groupHeld      = 11
+	groupState     = 12
+	groupLinks     = 13
+	groupLast      = 14 // the last record that names the parent, when that is not the first
+	groupKin       = 15
+	groupMention   = 16
 )
 
-// AppendPartialValue appends a partial. Stamps but the first are written as
-// differences to it, which wrap, so any partial can be written.
+// AppendPartialValue appends a partial, of its links only how many there are;
+// see AppendLinksValue. Stamps but the first are written as differences to it,
+// which wrap, so any partial can be written.
 func AppendPartialValue(b []byte, p *fold.Partial) []byte {
 	b = append(b, Version)
 	b = binary.AppendUvarint(b, p.First.Time)
@@ -57,8 +65,26 @@ func AppendPartialValue(b []byte, p *fold.Partial) []byte {
 		b = append(b, groupTruncated)
 		b = binary.AppendUvarint(b, p.TruncatedFrom-p.First.Offset)
 	}
+	if p.Aside != nil {
+		b = appendAside(b, p.First, p.Aside)
+	}
 	if p.State != nil {
 		b = appendState(append(b, groupState), p.First, p.State)
+	}
+	if p.Links != nil {
+		b = binary.AppendUvarint(append(b, groupLinks), p.Links.N)
+		b = append(b, bit(p.Links.Over))
+	}
+	if p.Parent.Set && p.ParentLast != p.Parent.At {
+		b = appendStamp(append(b, groupLast), p.First, p.ParentLast)
+	}
+	if a := p.Aside; a != nil {
+		if len(a.Kin) > 0 {
+			b = appendKin(b, p.First, a.Kin)
+		}
+		if a.Mention != nil {
+			b = appendStamp(append(b, groupMention), p.First, *a.Mention)
+		}
 	}
 	return b
 }
@@ -78,6 +104,7 @@ func DecodePartial(b []byte) (*fold.Partial, error) {
 			p.Start = r.start(p.First)
 		case groupParent:
 			p.Parent = r.named(p.First)
+			p.ParentLast = p.Parent.At
 		case groupRoot:
 			p.Root = r.named(p.First)
 		case groupStatus:
@@ -102,8 +129,14 @@ func DecodePartial(b []byte) (*fold.Partial, error) {
 			p.Truncated, p.TruncatedFrom = true, p.First.Offset+r.uint()
 		case groupState:
 			p.State = r.state(p.First)
+		case groupLinks:
+			p.Links = &fold.Links{N: r.uint(), Over: r.mask(1) != 0}
+		case groupLast:
+			if p.ParentLast = r.stamp(p.First); !p.Parent.Set || p.ParentLast == p.Parent.At {
+				r.fail("a last naming of no parent, or of its first record")
+			}
 		default:
-			return false
+			return r.aside(p, tag)
 		}
 		return true
 	})

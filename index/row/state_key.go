@@ -68,6 +68,8 @@ func DurableSource(key []byte) (SourceID, error) {
 		k = s.PartialKey
 	case len(key) > 0 && key[0] == TagHistory:
 		k, _, err = ParseHistory(key)
+	case len(key) > 0 && key[0] == TagLinks:
+		k, err = ParseLinks(key)
 	default:
 		k, err = ParsePartial(key)
 	}
