@@ -258,3 +258,18 @@ func (r *rig) topics() map[string]int32 {
 	}
 	return out
 }
+
+// changesEnd is the end of the changes topic, over its partitions; 0 while there
+// is none.
+func (r *rig) changesEnd() (n int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ends, err := r.kafka.Admin.ListEndOffsets(ctx, r.changesTopic())
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, o := range ends.Offsets()[r.changesTopic()] {
+		n += max(o.At, 0)
+	}
+	return n
+}
