@@ -57,7 +57,7 @@ func (a *App) env() *worker.Env {
 		Apply: func(steps []worker.Applied) error {
 			out := make([]index.Applied, len(steps))
 			for i, s := range steps {
-				out[i] = index.Applied(s)
+				out[i] = index.Applied{Batch: s.Batch, ChangelogNext: s.ChangelogNext}
 			}
 			return a.store.Apply(out)
 		},
