@@ -14,7 +14,8 @@ import (
 // are changed, and the Step shares none of the batch's memory but in the rows.
 //
 // A frontier that Expire moved gives a step even without records, so that the
-// gap becomes durable. With neither records nor gap there is no step: nil.
+// gap becomes durable; so does one that Lose marked, with a step that covers no
+// offset. With neither records nor gap there is no step: nil.
 //
 // Apply reads nothing but its arguments, so the same records give the same
 // partials, rows and gaps whatever the batch boundaries (spec session-index.md,
@@ -31,7 +32,7 @@ func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*
 // and of which the batch holds state records. Documents are immutable, so they
 // are not changed either.
 func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*Partial, states map[wire.ID]*state.State, recs []wire.Record) *Step {
-	if len(recs) == 0 && front.Skipped == 0 {
+	if len(recs) == 0 && front.Skipped == 0 && !front.Lost {
 		return nil
 	}
 	hint := len(recs)/10 + 1 // sessions; ten records of each in a batch is common
@@ -42,7 +43,7 @@ func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wir
 	for i := range recs {
 		b.fold(i, &recs[i])
 	}
-	b.to.Skipped = 0
+	b.to.Skipped, b.to.Lost = 0, false
 	s := &Step{
 		Source: src, From: front.Next - front.Skipped, To: b.to.Next - 1,
 		Before: front, Frontier: b.to,

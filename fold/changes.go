@@ -5,8 +5,12 @@ import "sessionfold/wire"
 // changeRows gives the step's change rows (spec session-index.md, section 10):
 // one, or one per MaxChangeSessions sessions, each with its own seq and all with
 // the step's range. A step that changed no session still has its row, so that
-// every committed step of a source is seen in the order of its seq.
+// every committed step of a source is seen in the order of its seq; but one that
+// covers no offset, which only makes a lost range known, has none.
 func changeRows(s *Step) []wire.ChangeRow {
+	if s.Frontier.Next == s.From {
+		return nil
+	}
 	src := wire.ChangeSource{Topic: s.Source.Topic, Generation: s.Source.Generation, Partition: s.Source.Partition}
 	ids := make([]wire.ID, len(s.Sessions))
 	pos := make([]wire.ChangePosition, len(s.Sessions))

@@ -47,6 +47,8 @@ type Frontier struct {
 	// the last step. It is never stored: the next step covers them and its
 	// Frontier has 0 here.
 	Skipped uint64
+	// Lost says that Lose recorded a gap since the last step. Never stored either.
+	Lost bool
 }
 
 // Expire moves the frontier to logStart, the first offset that the source still

@@ -27,11 +27,11 @@ func (c *Config) timelineCap() uint64 {
 // name every session of the step once, in order. valid checks them.
 type Step struct {
 	Source   *wire.Source
-	From, To uint64   // offsets covered, inclusive; see Gaps of Frontier for what is missing in between
+	From, To uint64   // offsets covered, inclusive, To == From-1 for a step that only makes a loss known; see Gaps of Frontier for what is missing in between
 	Before   Frontier // as given to Apply: offsets passed over by Expire are in Skipped and Gaps
 	Frontier Frontier
 	Sessions []SessionStep
-	Changes  []wire.ChangeRow // one or more; more than 500 sessions split
+	Changes  []wire.ChangeRow // one or more, more than 500 sessions split; none when no offset is covered
 }
 
 // SessionStep is one session's part of a step.

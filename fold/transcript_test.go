@@ -123,6 +123,9 @@ func (w *world) run(td *datadriven.TestData) (string, error) {
 		}
 		f.front = f.front.Expire(num("to", 0), reason)
 		return w.dump.fields(f.front) + "\n", nil
+	case "lose":
+		f.front = f.front.Lose(num("end", 0))
+		return w.dump.fields(f.front) + "\n", nil
 	case "copy": // another store's copy of the source as it stands, perhaps under an older frontier
 		c := &folded{src: f.src, front: f.front, partials: map[wire.ID]*Partial{}}
 		for id, p := range f.partials {

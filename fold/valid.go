@@ -47,12 +47,12 @@ func (s *Step) validFrontier() error {
 	switch {
 	case s.From != b.Next-b.Skipped || b.Skipped > b.Next:
 		return fmt.Errorf("from is not the next offset %d less %d skipped", b.Next, b.Skipped)
-	case f.Next != s.To+1 || f.Next < b.Next || s.To+1 <= s.From:
+	case f.Next != s.To+1 || f.Next < b.Next || f.Next < s.From || f.Next == s.From && !b.Lost:
 		return fmt.Errorf("next offset went from %d to %d", b.Next, f.Next)
 	case f.Time < b.Time:
 		return fmt.Errorf("time fell from %d to %d", b.Time, f.Time)
-	case f.Skipped != 0:
-		return fmt.Errorf("%d skipped offsets were left", f.Skipped)
+	case f.Skipped != 0 || f.Lost:
+		return fmt.Errorf("%d skipped offsets were left, lost %t", f.Skipped, f.Lost)
 	case f.Records < b.Records || f.Undecodable < b.Undecodable || f.Invalid < b.Invalid || f.Unattributed < b.Unattributed || f.LinksRefused < b.LinksRefused:
 		return fmt.Errorf("a number fell: %+v to %+v", *b, *f)
 	case f.Records < f.Unattributed || f.Records < f.Undecodable+f.Invalid:
@@ -108,7 +108,7 @@ func (s *Step) validRows(ss *SessionStep) error {
 }
 
 func (s *Step) validChanges() error {
-	if n := uint64(len(s.Changes)); n == 0 || s.Frontier.Seq != s.Before.Seq+n {
+	if n := uint64(len(s.Changes)); (n == 0) != (s.Frontier.Next == s.From) || s.Frontier.Seq != s.Before.Seq+n {
 		return fmt.Errorf("%d change rows, seq from %d to %d", n, s.Before.Seq, s.Frontier.Seq)
 	}
 	left := s.Sessions
