@@ -54,8 +54,15 @@ func (s *State) Memory() int {
 // Restore makes a state of its durable form: the base's text (anything when
 // Info.Base is 0), the log's slots joined, and the kept history, oldest first.
 // The error says that they do not belong together.
-func Restore(info Info, base, log string, history []Entry) (*State, error) {
-	s := &State{Info: info, Doc: Empty}
+func Restore(info Info, base, log string, history []Entry) (s *State, err error) {
+	defer func() {
+		// Canonical text is walked without checks. A text that is none was
+		// damaged where it was stored, which is no fault of this process.
+		if p := recover(); p != nil {
+			s, err = nil, fmt.Errorf("state: the stored document is damaged: %v", p)
+		}
+	}()
+	s = &State{Info: info, Doc: Empty}
 	if info.Base > 0 {
 		if uint64(len(base)) != info.BaseSize || base == "" {
 			return nil, fmt.Errorf("state: the base has %d bytes, not %d", len(base), info.BaseSize)
