@@ -36,6 +36,9 @@ type Links struct {
 	List []Link // ascending by key, at most MaxSet
 }
 
+// CompareLinks orders links by their keys.
+func CompareLinks(a, b Link) int { return a.LinkKey.compare(&b.LinkKey) }
+
 func (l *Links) find(k *LinkKey) (int, bool) {
 	return slices.BinarySearchFunc(l.List, k, func(a Link, k *LinkKey) int { return a.LinkKey.compare(k) })
 }

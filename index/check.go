@@ -17,6 +17,8 @@ const maxProblems = 100
 type Report struct {
 	Sources, Sessions, Partials, Entries, Packs, Batches, Rows, Documents uint64
 
+	Linked uint64 // partials with links
+
 	Problems []Problem // the first of them
 	Total    int       // how many there are
 	Notes    []string  // states that are allowed and limit what was checked
@@ -41,7 +43,7 @@ func (s *Store) Check(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	c := checker{ctx: ctx, r: r, metas: make(map[row.SourceID]*Meta)}
-	for _, pass := range []func() error{c.sources, c.partials, c.entries, c.packs, c.batches, c.states, c.strangers} {
+	for _, pass := range []func() error{c.sources, c.partials, c.entries, c.packs, c.batches, c.states, c.children, c.strangers} {
 		if err = pass(); err != nil {
 			break
 		}
@@ -150,7 +152,7 @@ func (c *checker) partials() error {
 			c.problem(key, "%v", err)
 			return nil
 		}
-		if p.Records == 0 || p.Last.Offset < p.First.Offset || p.Last.Time < p.First.Time || p.Rows > p.Records {
+		if p.Records == 0 && (p.Aside == nil || p.Aside.Mention == nil) || p.Last.Offset < p.First.Offset || p.Last.Time < p.First.Time || p.Rows > p.Records {
 			c.problem(key, "%d records, %d rows, from offset %d to %d", p.Records, p.Rows, p.First.Offset, p.Last.Offset)
 		}
 		if p.Last.Offset >= m.Frontier.Next && !m.Restoring {
@@ -160,6 +162,9 @@ func (c *checker) partials() error {
 			return err
 		}
 		if err := c.state(key, k, p, m); err != nil {
+			return err
+		}
+		if err := c.linked(key, k, p, m); err != nil {
 			return err
 		}
 		return c.rows(key, k, p, m)
@@ -317,7 +322,7 @@ func (c *checker) strangers() error {
 	for ok := it.First(); ok; {
 		switch tag := it.Key()[0]; tag {
 		case row.TagStore, row.TagSource, row.TagLocal, row.TagPartial, row.TagPack, row.TagBatch, row.TagList,
-			row.TagBase, row.TagLog, row.TagHistory:
+			row.TagBase, row.TagLog, row.TagHistory, row.TagLinks, row.TagChild:
 			ok = it.SeekGE([]byte{tag + 1})
 		default:
 			c.problem(it.Key(), "a key of no known kind")

@@ -121,11 +121,17 @@ func (r *Reader) digestSession(id wire.ID, ks []fold.Keyed) (Digest, error) {
 	if m == nil {
 		return d, fmt.Errorf("index: session %s has no records", id)
 	}
+	if err := r.Links(id, m.Sources); err != nil {
+		return d, err
+	}
 	h := digester{sha256.New()}
 	for i := range m.Sources {
 		k := &m.Sources[i]
 		h.source(k.Source)
 		h.bytes(row.AppendPartialValue(nil, k.Partial))
+		if l := k.Partial.Links; l != nil {
+			h.bytes(row.AppendLinksValue(nil, l.List))
+		}
 		if err := r.digestState(h, id, k); err != nil {
 			return d, err
 		}
@@ -170,7 +176,7 @@ func digestSources(list []Meta) (sum [32]byte) {
 	for i := range list {
 		f := &list[i].Frontier
 		h.source(list[i].Source)
-		h.numbers(f.Next, f.Time, f.Records, f.Undecodable, f.Invalid, f.Unattributed, f.UnattributedLast, uint64(len(f.Gaps)))
+		h.numbers(f.Next, f.Time, f.Records, f.Undecodable, f.Invalid, f.Unattributed, f.UnattributedLast, f.LinksRefused, uint64(len(f.Gaps)))
 		for _, g := range f.Gaps {
 			h.numbers(g.From, g.To, uint64(g.Reason))
 		}

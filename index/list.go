@@ -154,11 +154,12 @@ func (w *Walk) seq() (uint64, error) {
 }
 
 // position is the session's place when the walk began: the earliest start of
-// those entries that were there, else the earliest first record.
+// those entries that were there, else the earliest first record, else the
+// earliest link to it.
 func (w *Walk) position(id wire.ID) (time uint64, ok bool, err error) {
-	var start, first uint64
-	var hasStart, hasFirst bool
-	var few [2]row.ListKey
+	var start, first, mention uint64
+	var hasStart, hasFirst, hasMention bool
+	var few [3]row.ListKey
 	for i := range w.keyed {
 		k := row.PartialKey{Stream: w.stream, Session: id, Source: w.keyed[i].Source.Key()}
 		for _, e := range row.AppendEntries(few[:0], k, w.keyed[i].Partial) {
@@ -172,15 +173,22 @@ func (w *Walk) position(id wire.ID) (time uint64, ok bool, err error) {
 				if !hasStart || e.Time < start {
 					start, hasStart = e.Time, true
 				}
-			case !hasFirst || e.Time < first:
-				first, hasFirst = e.Time, true
+			case e.Kind == row.EntryFirst:
+				if !hasFirst || e.Time < first {
+					first, hasFirst = e.Time, true
+				}
+			case !hasMention || e.Time < mention:
+				mention, hasMention = e.Time, true
 			}
 		}
 	}
-	if hasStart {
+	switch {
+	case hasStart:
 		return start, true, nil
+	case hasFirst:
+		return first, true, nil
 	}
-	return first, hasFirst, nil
+	return mention, hasMention, nil
 }
 
 // there says whether an entry was written when the walk began. A walk of the

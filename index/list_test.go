@@ -22,7 +22,7 @@ func (w *world) listed(sessions int) []wire.ID {
 		time uint64
 	}
 	var all []at
-	for n := range sessions + 1 {
+	for n := range max(sessions+1, 10) { // links make sessions 0 to 9 exist
 		id := sessionID(n)
 		var ks []fold.Keyed
 		for _, s := range w.sources {

@@ -13,8 +13,8 @@ import (
 	"sessionfold/wire"
 )
 
-// Load gives the stored partials of the source's sessions; an id that is absent
-// from the result was never seen.
+// Load gives the stored partials of the source's sessions, with their links; an
+// id that is absent from the result was never seen.
 func (s *Store) Load(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -51,6 +51,9 @@ func (s *Store) load(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial
 		}
 		if out[id], err = row.DecodePartial(v); err != nil {
 			return nil, errors.Join(keyed(key, err), it.Close())
+		}
+		if err := loadLinks(k, out[id], seekWith(it)); err != nil {
+			return nil, errors.Join(err, it.Close())
 		}
 	}
 	return out, errors.Join(it.Error(), it.Close())

@@ -21,7 +21,7 @@ type Restorer struct {
 	begun   bool
 	pending map[wire.ID][]byte // partials as in the changelog, not yet written
 	order   []wire.ID          // of pending, by arrival
-	slots   map[string][]byte  // rows of state documents likewise, by key
+	slots   map[string][]byte  // rows beside them likewise, by key
 	bytes   int
 	meta    []byte // newest source meta
 	next    uint64 // of meta
@@ -68,12 +68,15 @@ func (r *Restorer) Put(key, value []byte) error {
 	return nil
 }
 
-// putSlot takes a row of a state document.
+// putSlot takes a row that lies beside a partial: of a state document, or links.
 func (r *Restorer) putSlot(key, value []byte) error {
 	var err error
-	if key[0] == row.TagHistory {
+	switch key[0] {
+	case row.TagHistory:
 		_, err = row.DecodeEntry(value)
-	} else {
+	case row.TagLinks:
+		_, err = row.DecodeLinks(value)
+	default:
 		_, _, err = row.DecodeSlot(value)
 	}
 	if err != nil {
@@ -213,3 +216,6 @@ func (r *Restorer) write(w *write, id wire.ID) error {
 	}
 	return nil
 }
+	row.ChildEntries(k, before, now, func(e row.ChildKey) {
+		w.set(row.AppendChild(nil, e), row.EntryMark())
+	})

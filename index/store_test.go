@@ -33,7 +33,7 @@ func TestApplyLoadMeta(t *testing.T) {
 		check(t, s)
 		for _, src := range w.sources {
 			var ids []wire.ID
-			for n := range 8 {
+			for n := range 10 {
 				ids = append(ids, sessionID(n))
 			}
 			got, err := s.Load(src.Source, ids)

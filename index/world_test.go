@@ -76,7 +76,7 @@ func (w *world) record(t *rapid.T, s *worldSource, session int) wire.Record {
 		Agent: fmt.Appendf(nil, "agent-%d", session%5), Facts: wire.FactAuthor,
 		Summary: []wire.SummaryItem{{Key: wire.SumSize, Type: wire.SumNumber, Num: offset}},
 	}
-	switch rapid.IntRange(0, 9).Draw(t, "record") {
+	switch rapid.IntRange(0, 13).Draw(t, "record") {
 	case 0:
 		if s.Role == wire.RoleLane {
 			rec.Display, rec.Facts = wire.DisplaySessionStarted, rec.Facts|wire.FactLane
@@ -98,8 +98,33 @@ func (w *world) record(t *rapid.T, s *worldSource, session int) wire.Record {
 			rec.Display, rec.Facts = wire.DisplayStateUpdated, rec.Facts|wire.FactLane
 			rec.Rare = &wire.Rare{State: s.stateRecord(t, rec.Session)}
 		}
+	case 7, 8:
+		rec.Rare = &wire.Rare{Links: genLinks(t, rec.Session)}
+	case 9:
+		rec.HasParent, rec.Parent = true, sessionID(rapid.IntRange(0, 9).Draw(t, "parent"))
+		rec.HasParent = rec.Parent != rec.Session
+	case 10:
+		p := &wire.Parking{Unparked: rapid.Bool().Draw(t, "unparked")}
+		p.Source = s.At(uint64(rapid.IntRange(0, 5).Draw(t, "held")))
+		rec.Rare = &wire.Rare{Parking: p}
+	case 11:
+		rec.Rare = &wire.Rare{Control: &wire.Control{Op: wire.ControlOp(rapid.IntRange(1, 3).Draw(t, "asked")), Participants: [][]byte{[]byte("owner")}}}
 	}
 	return rec
+}
+
+// genLinks draws links of a record, now and then to a session that nobody wrote
+// to.
+func genLinks(t *rapid.T, id wire.ID) []wire.Link {
+	out := make([]wire.Link, rapid.IntRange(1, 3).Draw(t, "links"))
+	for i := range out {
+		l := wire.Link{Session: id, Surface: wire.SurfaceKV, Relation: wire.RelationWrote, Item: fmt.Appendf(nil, "item-%d", rapid.IntRange(0, 9).Draw(t, "item"))}
+		if rapid.IntRange(0, 3).Draw(t, "other") == 0 {
+			l.Session = sessionID(rapid.IntRange(0, 9).Draw(t, "linked"))
+		}
+		out[i] = l
+	}
+	return out
 }
 
 // stateRecord draws a state record, often one that applies; some are large

@@ -128,7 +128,8 @@ func (p *Part) Applied() {
 	p.pendingStates = append(p.pendingStates[:0], p.pendingStates[1:]...)
 }
 
-// load fills p.batch with the partials that the records name.
+// load fills p.batch with the partials that the records name: of their own
+// sessions and of those they link resources to.
 func (p *Part) load(recs []wire.Record) error {
 	clear(p.batch)
 	p.missing, p.stateful = p.missing[:0], false
@@ -136,19 +137,17 @@ func (p *Part) load(recs []wire.Record) error {
 	any := false
 	for i := range recs {
 		r := &recs[i]
-		p.stateful = p.stateful || r.Rare != nil && r.Rare.State != nil
+		if r.Rare != nil {
+			p.stateful = p.stateful || r.Rare.State != nil
+			for _, l := range r.Rare.Links {
+				p.want(l.Session)
+			}
+		}
 		if !r.HasSession || (any && r.Session == last) {
 			continue // runs of one session are common
 		}
 		last, any = r.Session, true
-		if _, ok := p.batch[last]; ok {
-			continue
-		}
-		known := p.known(last)
-		p.batch[last] = known // nil: to be loaded; noted so that it is asked for once
-		if known == nil {
-			p.missing = append(p.missing, last)
-		}
+		p.want(last)
 	}
 	if len(p.missing) == 0 {
 		return nil
@@ -174,6 +173,18 @@ func (p *Part) known(id wire.ID) *fold.Partial {
 		}
 	}
 	return p.cache.get(id)
+// want notes a session that the batch names.
+func (p *Part) want(id wire.ID) {
+	if _, ok := p.batch[id]; ok {
+		return
+	}
+	known := p.known(id)
+	p.batch[id] = known // nil: to be loaded; noted so that it is asked for once
+	if known == nil {
+		p.missing = append(p.missing, id)
+	}
+}
+
 }
 
 // cache keeps the most recent partials in two generations: when the young one
