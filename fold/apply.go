@@ -49,7 +49,7 @@ func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wir
 		Before: front, Frontier: b.to,
 	}
 	s.Sessions = b.sessions(recs)
-	s.Changes = changeRows(s)
+	s.Changes = changeRows(cfg, s)
 	s.Frontier.Seq += uint64(len(s.Changes))
 	if err := s.valid(false); err != nil {
 		panic(err)

@@ -9,6 +9,7 @@ import (
 type Config struct {
 	TimelineCap uint64 // rows kept per session and source; 0 is DefaultTimelineCap
 	Previews    bool   // keep previews that are content by nature
+	Summaries   bool   // change rows carry this source's view of each session they name
 }
 
 func (c *Config) timelineCap() uint64 {

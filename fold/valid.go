@@ -116,7 +116,8 @@ func (s *Step) validChanges() error {
 		c := &s.Changes[i]
 		n := len(c.Sessions)
 		if c.Seq != s.Before.Seq+1+uint64(i) || c.From != s.From || c.To != s.To ||
-			n > wire.MaxChangeSessions || n > len(left) || n != len(c.Positions) || n == 0 && len(s.Sessions) > 0 {
+			n > wire.MaxChangeSessions || n > len(left) || n != len(c.Positions) || n == 0 && len(s.Sessions) > 0 ||
+			len(c.Summaries) != 0 && len(c.Summaries) != n {
 			return fmt.Errorf("change row %d of %d: seq %d, %d to %d, %d sessions, %d left", i, len(s.Changes), c.Seq, c.From, c.To, n, len(left))
 		}
 		for j, id := range c.Sessions {

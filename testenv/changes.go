@@ -82,8 +82,8 @@ func CheckChanges(rows []wire.ChangeRow) (map[wire.ChangeSource]uint64, error) {
 			return nil, fmt.Errorf("%s: follows seq %d (offsets %d to %d)", at, p.Seq, p.From, p.To)
 		case r.To < r.From:
 			return nil, fmt.Errorf("%s: empty range", at)
-		case seen && r.From == p.From && r.To == p.To && len(p.Sessions) == wire.MaxChangeSessions:
-			// the second part of a step with many sessions
+		case seen && r.From == p.From && r.To == p.To && continues(p.Sessions, r.Sessions):
+			// a further part of a step with many sessions
 		case seen && r.From != p.To+1:
 			return nil, fmt.Errorf("%s: the row before ended at %d", at, p.To)
 		case !seen && r.From != 0:
@@ -107,4 +107,9 @@ func CheckChanges(rows []wire.ChangeRow) (map[wire.ChangeSource]uint64, error) {
 		ends[s] = r.To
 	}
 	return ends, nil
+}
+
+// continues says that the ids of the second row go on where those of the first end.
+func continues(a, b []wire.ID) bool {
+	return len(a) > 0 && len(b) > 0 && a[len(a)-1].Compare(b[0]) < 0
 }

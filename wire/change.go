@@ -20,6 +20,7 @@ type ChangeRow struct {
 	Sessions  []ID             `json:"sessions"`            // that changed, ascending, at most 500
 	Positions []ChangePosition `json:"positions,omitempty"` // last position of each session, same order
 	Truncated bool             `json:"truncated"`
+	Summaries []SessionInfo    `json:"summaries,omitempty"` // what the source alone knows of each session, same order; by setting
 }
 
 // ChangeSource names the source of a change row.
@@ -76,7 +77,19 @@ func (r *ChangeRow) AppendJSON(b []byte) []byte {
 		}
 		b = append(b, ']')
 	}
-	return append(strconv.AppendBool(append(b, `,"truncated":`...), r.Truncated), '}')
+	b = strconv.AppendBool(append(b, `,"truncated":`...), r.Truncated)
+	if len(r.Summaries) > 0 {
+		b = appendSummaries(append(b, `,"summaries":`...), r.Summaries)
+	}
+	return append(b, '}')
+}
+
+func appendSummaries(b []byte, views []SessionInfo) []byte {
+	b, err := json.Append(b, views, 0)
+	if err != nil {
+		panic(fmt.Errorf("wire: a view that is no JSON: %w", err)) // its types cannot fail
+	}
+	return b
 }
 
 // DecodeChangeRow reads one row. Unknown fields are ignored; another version,

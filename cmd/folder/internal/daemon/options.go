@@ -31,15 +31,15 @@ func AppConfig(c *config.Config, log *slog.Logger) (app.Config, error) {
 		Logger: log,
 	}
 	for i := range c.Streams {
-		a.Streams = append(a.Streams, stream(&c.Streams[i]))
+		a.Streams = append(a.Streams, stream(&c.Streams[i], c.Output.Summaries))
 	}
 	return a, nil
 }
 
-func stream(s *config.Stream) app.Stream {
+func stream(s *config.Stream, summaries bool) app.Stream {
 	return app.Stream{
 		Name: s.Name, Dialect: s.WireDialect(), Topics: s.ExtraTopics(),
-		Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews},
+		Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews, Summaries: summaries},
 	}
 }
 
