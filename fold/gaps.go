@@ -30,5 +30,8 @@ func (k *Keyed) Gaps(st SourceState) []wire.SourceGap {
 	if st.Rebuilding && p.Rows > 0 {
 		add(max(st.RebuildFrom, p.First.Offset), kept, GapRebuilding)
 	}
+	if st.RefoldTo > k.Next {
+		add(k.Next, st.RefoldTo-1, GapRebuilding)
+	}
 	return out
 }

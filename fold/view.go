@@ -33,6 +33,7 @@ type SourceState struct {
 	Gaps         []Gap   // of its Frontier
 	Rebuilding   bool    // timeline rows from RebuildFrom on are being folded again
 	RebuildFrom  uint64
+	RefoldTo     uint64 // the source was begun anew; offsets below this one are not all folded yet; 0 when they are
 }
 
 // View gives the read type of a session at a moment (spec session-index.md,
@@ -128,6 +129,9 @@ func (s *Session) viewCounters(v *wire.SessionInfo) {
 }
 
 func (s *Session) viewSources(v *wire.SessionInfo, states map[wire.SourceKey]SourceState) {
+	for _, st := range states { // also of sources that do not know of the session yet
+		v.Flags.Rebuilding = v.Flags.Rebuilding || st.RefoldTo > 0
+	}
 	v.Frontier = make([]wire.SourceFrontier, len(s.Sources))
 	for i := range s.Sources {
 		k := &s.Sources[i]

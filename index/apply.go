@@ -14,6 +14,7 @@ import (
 type Applied struct {
 	Batch         *row.Batch
 	ChangelogNext int64
+	ChangelogID   uint64 // generation of the changelog topic; looked at behind a BatchCopyEnd
 }
 
 // Apply writes steps in one batch, not synced: after a crash all of them are
@@ -24,6 +25,9 @@ func (s *Store) Apply(steps []Applied) error {
 		return err
 	}
 	defer s.leave()
+	if len(steps) == 1 && steps[0].Batch.Kind != row.BatchStep {
+		return s.applyRare(&steps[0])
+	}
 	s.write.Lock()
 	defer s.write.Unlock()
 	size := 0
@@ -36,6 +40,9 @@ func (s *Store) Apply(steps []Applied) error {
 	defer w.close()
 	for i := range steps {
 		a := &steps[i]
+		if a.Batch.Kind != row.BatchStep {
+			return fmt.Errorf("index: apply %s: a batch of kind %d among others", a.Batch.Source, a.Batch.Kind)
+		}
 		if err := w.advance(a.Batch); err != nil {
 			return err
 		}

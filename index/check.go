@@ -91,6 +91,7 @@ func (c *checker) sources() error {
 			c.problem(key, "%v", err)
 			return nil
 		}
+		m.Restoring = m.Restoring || m.Removing // either way the source is whole again only at the end
 		c.metas[id] = &m
 		c.meta(key, &m)
 		return nil
@@ -322,7 +323,7 @@ func (c *checker) strangers() error {
 	for ok := it.First(); ok; {
 		switch tag := it.Key()[0]; tag {
 		case row.TagStore, row.TagSource, row.TagLocal, row.TagPartial, row.TagPack, row.TagBatch, row.TagList,
-			row.TagBase, row.TagLog, row.TagHistory, row.TagLinks, row.TagChild:
+			row.TagBase, row.TagLog, row.TagHistory, row.TagLinks, row.TagChild, row.TagReset:
 			ok = it.SeekGE([]byte{tag + 1})
 		default:
 			c.problem(it.Key(), "a key of no known kind")

@@ -80,15 +80,21 @@ type Meta struct {
 	Source        *wire.Source
 	Frontier      fold.Frontier
 	ChangelogNext int64      // next offset of the changelog partition to read
+	ChangelogID   uint64     // generation of the changelog topic that this is of; 0 not known
 	Retained      uint64     // first offset the source retains, as SetRetained said; 0 not known
 	AppliedAt     time.Time  // when the source's owner last wrote, to the second: a state older than the changelog keeps tombstones is stale
 	Restoring     bool       // a restore was begun and not ended
+	Removing      bool       // a removal was begun and not ended: call RemoveSource before anything else
+	RefoldTo      uint64     // the source was begun anew when it was folded to here; 0 when it never was
 	Holes         []row.Span // folded offsets whose timeline rows are to be rebuilt
 }
 
 // State is what reads need to know of the source.
 func (m *Meta) State() fold.SourceState {
-	st := fold.SourceState{Gaps: m.Frontier.Gaps, Rebuilding: m.Restoring || len(m.Holes) > 0}
+	st := fold.SourceState{Gaps: m.Frontier.Gaps, Rebuilding: m.Restoring || m.Removing || len(m.Holes) > 0}
+	if m.RefoldTo > m.Frontier.Next {
+		st.RefoldTo = m.RefoldTo
+	}
 	if m.Retained > 0 {
 		st.RetainedFrom = &m.Retained
 	}
@@ -125,11 +131,28 @@ func (s *Store) Meta(src *wire.Source) (Meta, bool, error) {
 	l, known := s.locals[id]
 	s.write.Unlock()
 	m.setLocal(l)
+	if m.RefoldTo, err = readReset(s.db, id); err != nil {
+		return Meta{}, false, err
+	}
 	return m, known || v != nil, nil
 }
 
+// readReset gives how far a source had been folded when it was begun anew.
+func readReset(r pebble.Reader, id row.SourceID) (uint64, error) {
+	key := row.AppendReset(nil, id)
+	v, err := get(r, key)
+	if err != nil || v == nil {
+		return 0, err
+	}
+	d, err := row.DecodeReset(v)
+	if err != nil {
+		return 0, keyed(key, err)
+	}
+	return d.Until, nil
+}
+
 func (m *Meta) setLocal(l row.Local) {
-	m.ChangelogNext, m.Retained, m.Restoring, m.Holes = l.ChangelogNext, l.Retained, l.Restoring, l.Holes
+	m.ChangelogNext, m.ChangelogID, m.Retained, m.Restoring, m.Removing, m.Holes = l.ChangelogNext, l.ChangelogID, l.Retained, l.Restoring, l.Removing, l.Holes
 	if l.AppliedAt > 0 {
 		m.AppliedAt = time.Unix(int64(l.AppliedAt), 0)
 	}

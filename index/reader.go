@@ -35,7 +35,8 @@ func (s *Store) Reader() (*Reader, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
-	r := &Reader{s: s, snap: s.db.NewSnapshot(), identity: s.identity, streams: make(map[uint32]*streamSources)}
+	r := &Reader{s: s, snap: s.db.NewSnapshot(), streams: make(map[uint32]*streamSources)}
+	r.identity = s.walkIdentity() // after the snapshot, see newWalks
 	v, err := get(r.snap, row.KeyApplied)
 	if err == nil && v != nil {
 		r.seq, err = row.DecodeSeq(v)
@@ -141,6 +142,9 @@ func (r *Reader) meta(id row.SourceID, value []byte) (Meta, error) {
 		return Meta{}, err
 	}
 	m := Meta{Source: src, Frontier: d.Frontier}
+	if m.RefoldTo, err = readReset(r.snap, id); err != nil {
+		return m, err
+	}
 	v, err := get(r.snap, row.AppendLocal(nil, id))
 	if err != nil || v == nil {
 		return m, err

@@ -51,7 +51,7 @@ func (s *Store) Prune(ctx context.Context, src *wire.Source) (int, error) {
 	id := row.IDOf(src)
 	total := 0
 	for ctx.Err() == nil {
-		n, more, err := s.pruneSome(id)
+		n, more, err := s.pruneSome(id, func() uint64 { return s.locals[id].Retained })
 		if err != nil {
 			return total, fmt.Errorf("index: prune %s: %w", src, err)
 		}
@@ -63,15 +63,15 @@ func (s *Store) Prune(ctx context.Context, src *wire.Source) (int, error) {
 	return total, ctx.Err()
 }
 
-// pruneSome removes the oldest expired batches, about pruneKeys keys.
-func (s *Store) pruneSome(id row.SourceID) (packs int, more bool, err error) {
+// pruneSome removes the oldest batches below an offset, about pruneKeys keys.
+func (s *Store) pruneSome(id row.SourceID, below func() uint64) (packs int, more bool, err error) {
 	if err := s.enter(); err != nil {
 		return 0, false, err
 	}
 	defer s.leave()
 	s.write.Lock()
 	defer s.write.Unlock()
-	retained := s.locals[id].Retained
+	retained := below()
 	w := s.newWrite(pruneKeys * 64)
 	defer w.close()
 	keys := 0

@@ -18,6 +18,10 @@ func Describe(key []byte) string {
 			}
 			return what + " " + s.String()
 		}
+	case TagReset:
+		if s, err := ParseReset(key); err == nil {
+			return "reset of " + s.String()
+		}
 	case TagPartial:
 		if k, err := ParsePartial(key); err == nil {
 			return "partial " + k.String()

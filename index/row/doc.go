@@ -7,6 +7,7 @@
 //	m name                                             store: "f" identity, "a" apply sequence, "c" clean stop
 //	s stream u32, source 16                            source meta         durable
 //	c stream u32, source 16                            local source state
+//	r stream u32, source 16                            the source was begun anew  durable
 //	p stream u32, session 16, source 16                partial             durable
 //	d stream u32, session 16, source 16, piece u32     base of a state document   durable
 //	u stream u32, session 16, source 16, slot u32      patches since the base     durable

@@ -28,8 +28,9 @@ func TestGolden(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "%s %s\nkey   %s\nvalue %s\n\n", kind, Describe(op.Key), hex.EncodeToString(op.Key), hex.EncodeToString(op.Value))
 	}
-	local := Local{ChangelogNext: 77, Retained: 5, AppliedAt: 1_700_000_000, Restoring: true, Holes: []Span{{From: 9, To: 12}}}
+	local := Local{ChangelogNext: 77, ChangelogID: 78, Retained: 5, AppliedAt: 1_700_000_000, Restoring: true, Holes: []Span{{From: 9, To: 12}}}
 	fmt.Fprintf(&out, "local source state\nvalue %s\n\n", hex.EncodeToString(AppendLocalValue(nil, &local)))
+	fmt.Fprintf(&out, "reset\nkey   %s\nvalue %s\n\n", hex.EncodeToString(AppendReset(nil, SourceID{Stream: 1})), hex.EncodeToString(AppendResetValue(nil, Reset{Until: 300})))
 	id := Identity{StoreID: [16]byte{1, 2}, WalkID: [8]byte{3}}
 	fmt.Fprintf(&out, "store identity\nvalue %s\n\napply sequence\nvalue %s\n", hex.EncodeToString(AppendIdentity(nil, id)), hex.EncodeToString(AppendSeq(nil, 300)))
 

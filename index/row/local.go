@@ -5,11 +5,19 @@ import "encoding/binary"
 // Local is what this store knows of a source beside the changelog.
 type Local struct {
 	ChangelogNext int64  // next offset of the changelog partition to read; 0 when none was reached
+	ChangelogID   uint64 // generation of the changelog topic that this offset is of; 0 not known
 	Retained      uint64 // first offset the source retains; rows below are hidden, then removed
 	AppliedAt     uint64 // wall clock of the last apply, seconds since the epoch: tells a stale directory
 	Restoring     bool   // a restore was begun and not ended: partials may be ahead of the source meta
+	Removing      bool   // a removal was begun and not ended: nothing of the source may be used
 	Holes         []Span // folded offsets whose timeline rows are not here, ascending, apart
 }
+
+// The marks of a local state.
+const (
+	localRestoring = 1 << iota
+	localRemoving
+)
 
 // Span is an inclusive range of offsets.
 type Span struct{ From, To uint64 }
@@ -17,11 +25,14 @@ type Span struct{ From, To uint64 }
 // AppendLocalValue appends a source's local state.
 func AppendLocalValue(b []byte, l *Local) []byte {
 	b = append(b, Version)
-	restoring := uint64(0)
+	marks := uint64(0)
 	if l.Restoring {
-		restoring = 1
+		marks |= localRestoring
 	}
-	for _, n := range [...]uint64{uint64(l.ChangelogNext), l.Retained, l.AppliedAt, restoring, uint64(len(l.Holes))} {
+	if l.Removing {
+		marks |= localRemoving
+	}
+	for _, n := range [...]uint64{uint64(l.ChangelogNext), l.ChangelogID, l.Retained, l.AppliedAt, marks, uint64(len(l.Holes))} {
 		b = binary.AppendUvarint(b, n)
 	}
 	for _, h := range l.Holes {
@@ -34,7 +45,9 @@ func AppendLocalValue(b []byte, l *Local) []byte {
 // DecodeLocal reads a source's local state.
 func DecodeLocal(b []byte) (Local, error) {
 	r := newReader("local source state", b)
-	l := Local{ChangelogNext: int64(r.uint()), Retained: r.uint(), AppliedAt: r.uint(), Restoring: r.mask(1) != 0}
+	l := Local{ChangelogNext: int64(r.uint()), ChangelogID: r.uint(), Retained: r.uint(), AppliedAt: r.uint()}
+	marks := r.mask(localRestoring | localRemoving)
+	l.Restoring, l.Removing = marks&localRestoring != 0, marks&localRemoving != 0
 	if n := r.count(2); n > 0 {
 		l.Holes = make([]Span, n)
 		for i := range l.Holes {

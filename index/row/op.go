@@ -16,9 +16,27 @@ type Op struct {
 // Batch is one step, encoded: what sink writes to Kafka in one transaction and
 // index then writes to Pebble in one batch.
 type Batch struct {
+	Kind     BatchKind
 	Source   *wire.Source
 	From, To uint64
 	Frontier fold.Frontier // after the step; its source-meta record is among Ops
 	Ops      []Op
 	Changes  []wire.ChangeRow // in seq order
 }
+
+// BatchKind says what a batch is. Batches of other kinds than BatchStep are
+// committed each by itself.
+type BatchKind uint8
+
+// The kinds.
+const (
+	// BatchStep is a step of the fold.
+	BatchStep BatchKind = iota
+	// BatchReset begins the source anew: ResetBatch.
+	BatchReset
+	// BatchCopy holds rows that the store has already, for a changelog that has
+	// lost them; more follow. It has no change rows.
+	BatchCopy
+	// BatchCopyEnd is the last one of these and holds the source meta.
+	BatchCopyEnd
+)

@@ -66,6 +66,8 @@ func DurableSource(key []byte) (SourceID, error) {
 		var s SlotKey
 		s, err = ParseSlot(key)
 		k = s.PartialKey
+	case len(key) > 0 && key[0] == TagReset:
+		return ParseReset(key)
 	case len(key) > 0 && key[0] == TagHistory:
 		k, _, err = ParseHistory(key)
 	case len(key) > 0 && key[0] == TagLinks:
