@@ -166,13 +166,6 @@ func (p *Part) load(recs []wire.Record) error {
 	return nil
 }
 
-func (p *Part) known(id wire.ID) *fold.Partial {
-	for i := len(p.pending) - 1; i >= 0; i-- {
-		if partial := p.pending[i][id]; partial != nil {
-			return partial
-		}
-	}
-	return p.cache.get(id)
 // want notes a session that the batch names.
 func (p *Part) want(id wire.ID) {
 	if _, ok := p.batch[id]; ok {
@@ -185,6 +178,13 @@ func (p *Part) want(id wire.ID) {
 	}
 }
 
+func (p *Part) known(id wire.ID) *fold.Partial {
+	for i := len(p.pending) - 1; i >= 0; i-- {
+		if partial := p.pending[i][id]; partial != nil {
+			return partial
+		}
+	}
+	return p.cache.get(id)
 }
 
 // cache keeps the most recent partials in two generations: when the young one
