@@ -186,7 +186,9 @@ func (c *cli) compare(ctx context.Context, o replayOptions, here *client.Client,
 	if err != nil {
 		return err
 	}
-	b := c.bar(-1, "comparing", false)
+	// Not -1, an unknown number: the library then draws from a goroutine of its
+	// own, without a lock.
+	b := c.bar(1, "comparing", false)
 	res, err := compare.Run(ctx, compare.Side{Name: "the replay", Client: here}, compare.Side{Name: o.compare, Client: there}, compare.Options{
 		Stream: stream, Keep: 10, Parallel: 8,
 		Progress: func(n, m int) { b.ChangeMax(m); _ = b.Set(n) },

@@ -20,11 +20,10 @@ func TestDemoSurvivesKills(t *testing.T) {
 	if os.Getenv(testenv.BrokersVar) != "" {
 		t.Skip("the demo has its own broker")
 	}
-	bin, err := folder.Build(false)
-	if err != nil {
-		t.Fatal(err)
+	if testing.Short() {
+		t.Skip("some seconds of kills")
 	}
-	w, err := folder.NewDemo(bin, t.TempDir(), "--rate", "3000", "--sessions", "400")
+	w, err := folder.NewDemo(binary(t), t.TempDir(), "--rate", "3000", "--sessions", "400")
 	if err != nil {
 		t.Fatal(err)
 	}

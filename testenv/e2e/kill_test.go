@@ -32,6 +32,9 @@ const loadRate = 2_000
 // counted twice: the index equals an offline replay, and a read-committed reader
 // of the changes topic sees every source's seq without hole or double.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some seconds of kills")
+	}
 	r := newRig(t)
 	s := *seed
 	if s == 0 {

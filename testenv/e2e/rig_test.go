@@ -25,6 +25,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// binary is the program; with FOLDER_E2E_RACE it carries the race detector.
+func binary(t *testing.T) string {
+	t.Helper()
+	bin, err := folder.Build(os.Getenv("FOLDER_E2E_RACE") != "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
 // rig is a broker, a stream with all its topics, and a worker that is not
 // started yet.
 type rig struct {
@@ -41,13 +51,11 @@ var partitions = map[wire.Role]int32{wire.RoleLane: 4, wire.RoleChunks: 2, wire.
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	bin, err := folder.Build(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary(t)
 	r := &rig{T: t, kafka: testenv.StartProcess(t), stream: testenv.Name(t), want: newExpectation()}
 	inbox := r.stream + ".reviewer.inbox"
 	r.writer = r.kafka.NewWriter(t, r.stream, partitions, inbox)
+	var err error
 	r.worker, err = folder.New(folder.Options{
 		Bin: bin, Brokers: r.kafka.Addrs, Group: r.stream, Instance: "e2e", Stream: r.stream, Inboxes: []string{inbox}, Dir: t.TempDir(),
 		Extra: []string{"log: {level: warn, format: text}"},
