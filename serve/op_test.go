@@ -92,7 +92,7 @@ func TestOpErrors(t *testing.T) {
 	r, _ = w.op(wire.CodeSessionGet, wire.SessionGet{Stream: "other", ID: id})
 	check("unknown stream", r, wire.ErrNotRegistered)
 	r, _ = w.op(wire.CodeSessionState, wire.SessionState{Stream: stream, ID: id})
-	check("state", r, wire.ErrUnsupported)
+	check("state of an unknown session", r, wire.ErrNotFound)
 	r, _ = w.op(wire.CodeSessionLinks, wire.SessionLinks{Stream: stream, ID: id})
 	check("links", r, wire.ErrUnsupported)
 	r, _ = w.op(wire.CodeSessionChanges, wire.SessionChangesRequest{Stream: stream})

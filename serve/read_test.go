@@ -114,7 +114,8 @@ func TestErrors(t *testing.T) {
 		{400, "invalid_argument", "/agdx/sessions/agents?total=1", "true and false"},
 		{400, "invalid_argument", "/agdx/sessions/agents?text=" + strings.Repeat("x", 257), "at most 256"},
 		{400, "invalid_argument", "/agdx/sessions/agents?%zz", "percent"},
-		{501, "unsupported", base + "/state", "capabilities"},
+		{400, "invalid_argument", base + "/state?history_limit=1001", "history_limit"},
+		{400, "invalid_argument", base + "/state?limit=1", "history_limit"},
 		{501, "unsupported", base + "/links", "capabilities"},
 		{501, "unsupported", base + "/audit", "capabilities"},
 		{501, "unsupported", "/agdx/sessions/agents/live", "capabilities"},
@@ -153,15 +154,17 @@ func TestClosedStore(t *testing.T) {
 
 func TestCapabilities(t *testing.T) {
 	w := newWorld(t)
+	x := w.session("x", "planner")
+	w.commit()
 	c := get[capabilities](w, "/agdx/capabilities")
-	if !c.Managed || !c.Sessions || c.Reads["state"] || c.Reads["changes"] || !c.Reads["events"] || c.Versions.Agent != 1 {
+	if !c.Managed || !c.Sessions || !c.Reads["state"] || c.Reads["changes"] || !c.Reads["events"] || c.Versions.Agent != 1 {
 		t.Errorf("%+v", c)
 	}
 	if !slices.Equal(c.Streams, []streamCaps{{Name: "agents", Dialect: "agdx"}}) {
 		t.Errorf("streams %+v", c.Streams)
 	}
 	// Every read that is offered answers, every other one is unsupported.
-	paths := map[string]string{"list": "", "state": "/" + agdxlog.NameID("x").String() + "/state", "live": "/live", "changes": "/changes"}
+	paths := map[string]string{"list": "", "state": "/" + x.ID.String() + "/state", "live": "/live", "changes": "/changes"}
 	for read, path := range paths {
 		code := w.request("GET", "/agdx/sessions/agents"+path, nil).Code
 		if c.Reads[read] != (code == 200) || !c.Reads[read] && code != 501 {

@@ -91,16 +91,22 @@ func (w *world) commit() {
 	}
 	w.log.Records = nil
 	for _, tp := range order {
-		p := w.part(tp)
-		b, err := p.Fold(batches[tp])
-		if err == nil {
-			err = w.store.Apply([]index.Applied{{Batch: b, ChangelogNext: 1}})
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		p.Applied()
+		w.fold(tp, batches[tp]...)
 	}
+}
+
+// fold folds records of one partition and applies the step.
+func (w *world) fold(tp wire.TopicPartition, raw ...wire.Raw) {
+	w.t.Helper()
+	p := w.part(tp)
+	b, err := p.Fold(raw)
+	if err == nil {
+		err = w.store.Apply([]index.Applied{{Batch: b, ChangelogNext: 1}})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p.Applied()
 }
 
 func (w *world) part(tp wire.TopicPartition) *worker.Part {
@@ -112,7 +118,7 @@ func (w *world) part(tp wire.TopicPartition) *worker.Part {
 }
 
 func (w *world) newPart(src *wire.Source, cfg *fold.Config) *worker.Part {
-	return worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Decoder: wire.NewAGDXDecoder(), Load: w.store.Load}, fold.Frontier{})
+	return worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Decoder: wire.NewAGDXDecoder(), Load: w.store.Load, LoadState: w.store.LoadState}, fold.Frontier{})
 }
 
 // useGeneration replaces a source by that of a topic made anew.

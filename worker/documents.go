@@ -123,6 +123,9 @@ func (p *Part) states(recs []wire.Record) (map[wire.ID]*state.State, error) {
 // loadState makes a document from what the store has and from the steps that it
 // has not yet.
 func (p *Part) loadState(id wire.ID) (*state.State, error) {
+	if p.cfg.LoadState == nil {
+		return nil, fmt.Errorf("session %s has state, and this part was not told how to load it", id)
+	}
 	s, err := p.cfg.LoadState(p.cfg.Source, id)
 	if err != nil {
 		return nil, err
