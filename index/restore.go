@@ -25,6 +25,9 @@ type Restorer struct {
 	bytes   int
 	meta    []byte // newest source meta
 	next    uint64 // of meta
+
+	// ChangelogID is the generation of the changelog topic that is read.
+	ChangelogID uint64
 }
 
 // NewRestorer begins to restore a source.
@@ -40,6 +43,9 @@ func (r *Restorer) Put(key, value []byte) error {
 	}
 	if len(key) > 0 && key[0] == row.TagSource {
 		return r.putMeta(key, value)
+	}
+	if len(key) > 0 && key[0] == row.TagReset {
+		return r.putReset(key, value)
 	}
 	if id, err := row.DurableSource(key); err != nil {
 		return err
@@ -127,7 +133,7 @@ func (r *Restorer) Commit(changelogNext int64) error {
 	}
 	return r.flush(func(w *write) error {
 		l := w.local(r.id)
-		l.ChangelogNext, l.Restoring = changelogNext, false
+		l.ChangelogNext, l.ChangelogID, l.Restoring = changelogNext, r.ChangelogID, false
 		if r.meta != nil {
 			m, err := row.DecodeSourceMeta(r.meta)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -37,7 +38,8 @@ type Topics struct {
 	adm *kadm.Client
 
 	mu         sync.Mutex
-	partitions map[string]int32 // of topics that were found to be right
+	partitions map[string]int32         // of topics that were found to be right
+	retention  map[string]time.Duration // delete.retention.ms of these, when it is known
 }
 
 // settingError is a topic that is missing or wrong and stays so until somebody
@@ -69,7 +71,7 @@ func NewTopics(cfg TopicsConfig) (*Topics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
-	return &Topics{cfg: cfg, cl: cl, adm: kadm.NewClient(cl), partitions: map[string]int32{}}, nil
+	return &Topics{cfg: cfg, cl: cl, adm: kadm.NewClient(cl), partitions: map[string]int32{}, retention: map[string]time.Duration{}}, nil
 }
 
 // Close ends the client.
@@ -103,6 +105,22 @@ func (t *Topics) EnsureChanges(ctx context.Context) error {
 func (t *Topics) EnsureChangelog(ctx context.Context, sourceTopic string, partitions int32) error {
 	_, err := t.ensure(ctx, t.Changelog(sourceTopic), partitions, "compact", true)
 	return err
+}
+
+// Forget makes the next Ensure of a source topic's changelog look again: it was
+// found missing.
+func (t *Topics) Forget(sourceTopic string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.partitions, t.Changelog(sourceTopic))
+}
+
+// DeleteRetention is how long the changelog of a source topic keeps tombstones:
+// a state that is older must not be restored onto. 0 when it is not known.
+func (t *Topics) DeleteRetention(sourceTopic string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.retention[t.Changelog(sourceTopic)]
 }
 
 // changesPartition is where a stream's change rows go.
@@ -208,6 +226,10 @@ func (t *Topics) check(ctx context.Context, topic, policy string) error {
 		case "cleanup.policy":
 			if !samePolicy(v, policy) {
 				return settingf("topic %s has cleanup.policy=%s and needs %s: rows that must stay would expire, or rows that must go would stay. Alter the topic or choose another name", topic, v, policy)
+			}
+		case "delete.retention.ms":
+			if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+				t.retention[topic] = time.Duration(n) * time.Millisecond // t.mu is held
 			}
 		case "max.message.bytes":
 			if n, err := strconv.Atoi(v); err == nil && n < MaxMessageBytes {
