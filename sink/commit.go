@@ -20,6 +20,7 @@ type Step struct {
 	// Expect is the changelog offset the source's state stands on: the first
 	// record of the step must come right behind it.
 	Expect int64
+	Epoch  int32 // leader epoch of the last folded record, -1 when unknown: it goes with the offset
 	// Marker says that one marker of our own transaction may lie in between.
 	Marker bool
 }

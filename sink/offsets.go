@@ -44,6 +44,7 @@ func (p *Producer) offsets(ctx context.Context, steps []Step, me Member) *Failur
 		}
 		rp := kmsg.NewTxnOffsetCommitRequestTopicPartition()
 		rp.Partition, rp.Offset = int32(src.Partition), int64(steps[i].Batch.Frontier.Next)
+		rp.LeaderEpoch = steps[i].Epoch
 		req.Topics[k].Partitions = append(req.Topics[k].Partitions, rp)
 	}
 	resp, err := req.RequestWith(ctx, p.cl)

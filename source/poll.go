@@ -46,7 +46,7 @@ func (c *Consumer) Poll(ctx context.Context, max int) (fetched []wire.Fetched, n
 func (c *Consumer) add(topic string, p *kgo.FetchPartition) {
 	f := wire.Fetched{
 		TopicPartition: wire.TopicPartition{Topic: topic, Partition: p.Partition},
-		LogStart:       p.LogStartOffset, High: p.HighWatermark,
+		LogStart:       p.LogStartOffset, High: p.HighWatermark, Epoch: -1,
 	}
 	if p.Err != nil {
 		f.Err = fmt.Errorf("source: %s: %w", f.TopicPartition, p.Err)
@@ -56,6 +56,7 @@ func (c *Consumer) add(topic string, p *kgo.FetchPartition) {
 	for _, r := range p.Records {
 		c.raw = append(c.raw, rawOf(r))
 		f.Bytes += len(r.Key) + len(r.Value)
+		f.Epoch = r.LeaderEpoch
 	}
 	f.Records = c.raw[from:len(c.raw):len(c.raw)]
 	c.out = append(c.out, f)

@@ -67,6 +67,7 @@ const (
 type at struct {
 	uuid       [16]byte
 	leader     int32
+	epoch      int32 // of the leader, -1 when the broker does not say
 	partitions int32 // of the topic
 }
 
@@ -96,7 +97,7 @@ func (r *Reader) locate(ctx context.Context, tp wire.TopicPartition) (at, error)
 		if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
 			return at{}, fmt.Errorf("source: metadata of %s: %w", tp, err)
 		}
-		return at{uuid: t.TopicID, leader: p.Leader, partitions: int32(len(t.Partitions))}, nil
+		return at{uuid: t.TopicID, leader: p.Leader, epoch: p.LeaderEpoch, partitions: int32(len(t.Partitions))}, nil
 	}
 	return at{}, fmt.Errorf("source: metadata of %s: the topic has %d partitions: %w", tp, len(t.Partitions), kerr.UnknownTopicOrPartition)
 }

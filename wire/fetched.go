@@ -21,6 +21,7 @@ type Fetched struct {
 	Bytes    int   // of keys and values
 	LogStart int64 // first offset the broker holds, -1 when it did not say
 	High     int64 // offset behind the last record, -1 when it did not say
+	Epoch    int32 // leader epoch of the last record, -1 when unknown or without records
 	Err      error // the partition's error, nil when it was read
 }
 
@@ -31,4 +32,15 @@ type Identity struct {
 	Partitions int32 // of the topic
 	LogStart   uint64
 	High       uint64 // high watermark: the offset behind the last record
+}
+
+// Held is how much of what was folded of a source, the offsets below some next
+// one, its leader still has.
+type Held struct {
+	End  uint64 // the offsets from here to the next one are lost; the next one itself: none
+	High uint64 // high watermark
+	// Sure says that End follows from leader epochs. Else it is only the smaller
+	// of next and High, and records that took lost offsets over go unnoticed.
+	Sure  bool
+	Epoch int32 // leader epoch of the last folded record, -1 when unknown
 }

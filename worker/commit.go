@@ -16,6 +16,7 @@ import (
 type buffer struct {
 	raw   []wire.Raw
 	bytes int
+	epoch int32 // leader epoch of the last record
 }
 
 // sealed is a set of steps on its way to a commit.
@@ -46,7 +47,7 @@ func (w *Worker) fold() {
 	}
 	var jobs []*job
 	for _, o := range w.living() {
-		if o.part != nil && o.trouble == nil && (len(o.buffer.raw) > 0 || o.part.Frontier().Skipped > 0) {
+		if o.part != nil && o.trouble == nil && (len(o.buffer.raw) > 0 || o.part.HasGap()) {
 			jobs = append(jobs, &job{o: o})
 		}
 	}
@@ -66,7 +67,10 @@ func (w *Worker) fold() {
 			o.trouble = j.err
 		} else {
 			s.lives = append(s.lives, o)
-			s.steps = append(s.steps, Step{Batch: j.batch, TopicUUID: o.uuid})
+			if len(o.buffer.raw) > 0 {
+				o.epoch = o.buffer.epoch
+			}
+			s.steps = append(s.steps, Step{Batch: j.batch, TopicUUID: o.uuid, Epoch: o.epoch})
 			s.count = append(s.count, len(o.buffer.raw))
 			s.bytes += o.buffer.bytes
 		}
@@ -173,6 +177,9 @@ func (w *Worker) finish(r *result) error {
 		o.tries = 0
 		o.expect, o.marker = r.next[i], true
 		o.part.Applied()
+		if o.short != nil {
+			w.again(o, o.short, time.Second)
+		}
 	}
 	w.mu.Lock()
 	for i, o := range r.lives {

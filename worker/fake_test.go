@@ -30,6 +30,8 @@ type world struct {
 	committed []uint64 // records' offsets in the order of their commits, of one partition
 	inFlight  int
 	renewed   int
+	unsure    bool             // nobody tells leader epochs
+	cut       uint64           // where an election cut a log, when > 0
 	commit    func(*Txn) error // nil: succeeds
 }
 
@@ -83,6 +85,16 @@ func (f *world) env() *Env {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			return wire.Identity{Source: source(tp), High: uint64(len(f.logs[tp])), Partitions: 1}, nil
+		},
+		Held: func(_ context.Context, tp wire.TopicPartition, next uint64) (wire.Held, error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			h := wire.Held{High: uint64(len(f.logs[tp])), Epoch: 1}
+			h.End, h.Sure = min(next, h.High), !f.unsure
+			if f.cut > 0 {
+				h.End = min(h.End, f.cut)
+			}
+			return h, nil
 		},
 		Prepare: func(context.Context, wire.Identity) error { return nil },
 		ReadChangelog: func(_ context.Context, _ wire.TopicPartition, from int64, _ func(k, v []byte) error) (int64, error) {

@@ -26,6 +26,8 @@ type owned struct {
 	startAt time.Time // no restore before
 	part    *Part     // nil until restored
 	uuid    [16]byte
+	epoch   int32 // leader epoch of the last folded record, -1 when unknown
+	short   error // the log ends before the part's frontier: nothing to fetch yet
 	expect  int64
 	marker  bool
 	trouble error // what a poll said; answered when no commit is in flight

@@ -88,6 +88,7 @@ func (w *Worker) take(f *wire.Fetched) {
 	}
 	o.buffer.raw = append(o.buffer.raw, recs...)
 	o.buffer.bytes += f.Bytes
+	o.buffer.epoch = f.Epoch
 	w.buffered += len(recs)
 	w.bufferedBytes += f.Bytes
 }

@@ -17,14 +17,17 @@ const rebuildBatch = 10_000
 // everything but the rows is thrown away. It runs beside the loop, one source
 // at a time, until the holes are closed or the source's life ends. The rows are
 // the same whoever writes them, so a write that comes late does no harm.
-func (w *Worker) rebuild(o *owned, src *wire.Source, holes []row.Span, before fold.Frontier) {
+func (w *Worker) rebuild(o *owned, src *wire.Source, holes []row.Span, gaps []fold.Gap, before fold.Frontier) {
 	for tries := 1; ; tries++ {
 		select {
 		case w.rebuilding <- struct{}{}:
 		case <-o.ctx.Done():
 			return
 		}
-		err := w.fillHoles(o.ctx, src, holes, before)
+		left, err := w.closeLost(src, holes, gaps)
+		if err == nil {
+			err = w.fillHoles(o.ctx, src, left, before)
+		}
 		<-w.rebuilding
 		if err == nil || o.ctx.Err() != nil {
 			return
@@ -37,7 +40,7 @@ func (w *Worker) rebuild(o *owned, src *wire.Source, holes []row.Span, before fo
 		case <-time.After(pause):
 		}
 		if m, _, err := w.env.Meta(src); err == nil {
-			holes = m.Holes
+			holes, gaps = m.Holes, m.Frontier.Gaps
 		}
 	}
 }

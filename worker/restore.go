@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,14 +16,12 @@ type restored struct {
 	part    *Part
 	before  fold.Frontier // of the store, when the restore began
 	holes   []row.Span
+	held    wire.Held
 	expect  int64
 	records uint64
 	took    time.Duration
 	err     error
 }
-
-// ErrSourceShrunk says that the source ends before what was folded of it.
-var ErrSourceShrunk = errors.New("worker: the source ends before what was folded of it: records were lost by the brokers, or the topic was created anew on brokers that do not tell topics apart")
 
 // restore brings the store to where the source's changelog is, and makes the
 // part that goes on from there. It runs beside the loop.
@@ -71,13 +68,17 @@ func (w *Worker) restoreInto(r *restored) error {
 		return fmt.Errorf("worker: restore %s: %w", tp, err)
 	}
 	r.holes = m.Holes
-	if m.Frontier.Next > r.id.High {
-		return fmt.Errorf("%w (%s ends at %d, folded to %d)", ErrSourceShrunk, tp, r.id.High, m.Frontier.Next)
+	if err := w.holds(r, m.Frontier.Next); err != nil {
+		return err
 	}
 	r.part = NewPart(PartConfig{
 		Source: src, Fold: w.env.Fold(src.Stream), Decoder: w.env.NewDecoder(src.Dialect),
 		Load: w.env.Load, LoadState: w.env.LoadState, CacheSessions: w.cfg.CacheSessions,
 	}, m.Frontier)
+	r.part.Lose(r.held.End)
+	if !r.part.HasGap() && r.held.High < m.Frontier.Next {
+		return shrunk(r, m.Frontier.Next)
+	}
 	// What the brokers have dropped before it was folded is a gap, and the fold
 	// goes on at the log start. A position below it would be refused for ever.
 	r.part.Expire(r.id.LogStart, fold.GapExpiredBeforeFold)
@@ -136,11 +137,15 @@ func (w *Worker) takeRestored(r *restored) {
 		return
 	}
 	next := r.part.Frontier().Next
+	if r.part.Frontier().Lost {
+		w.log.Error("the brokers have lost offsets that were folded; what was counted of them stays, and records that take their place are not folded", "source", o.tp.String(), "from", r.held.End, "to", next-r.part.Frontier().Skipped-1)
+		w.count(func(s *Stats) { s.Gaps++ })
+	}
 	if skipped := r.part.Frontier().Skipped; skipped > 0 {
 		w.log.Warn("offsets were gone before they could be folded; the fold goes on at the log start", "source", o.tp.String(), "log_start", next, "offsets", skipped)
 		w.count(func(s *Stats) { s.Gaps++ })
 	}
-	o.part, o.uuid, o.expect, o.marker = r.part, r.id.TopicUUID, r.expect, false
+	o.part, o.uuid, o.expect, o.marker, o.epoch = r.part, r.id.TopicUUID, r.expect, false, r.held.Epoch
 	w.set(o, func(s *SourceStatus) {
 		s.Source, s.State, s.Since, s.Err = r.id.Source, Active, time.Now(), ""
 		s.Next, s.High, s.LogStart = next-r.part.Frontier().Skipped, r.id.High, r.id.LogStart
@@ -148,12 +153,16 @@ func (w *Worker) takeRestored(r *restored) {
 	w.log.Info("source is active", "source", o.tp.String(), "next", next, "changelog_records", r.records, "took", r.took.Round(time.Millisecond))
 	// Always, equal or not: the store's offset is the truth, whatever the group says.
 	w.env.Seek(o.tp, next)
-	w.env.Resume(o.tp)
-	if len(r.holes) > 0 {
+	if r.held.High < next {
+		o.short = shrunk(r, next) // once the gap is committed it waits for the log to grow
+	} else {
+		w.env.Resume(o.tp)
+	}
+	if gaps := r.part.Frontier().Gaps; len(r.holes) > 0 {
 		w.restores.Add(1)
 		go func() {
 			defer w.restores.Done()
-			w.rebuild(o, r.id.Source, r.holes, r.before)
+			w.rebuild(o, r.id.Source, r.holes, gaps, r.before)
 		}()
 	}
 }

@@ -181,7 +181,7 @@ func (w *Worker) due(now time.Time) bool {
 		return now.Sub(w.since) >= w.cfg.BatchInterval
 	}
 	for _, o := range w.living() {
-		if o.part != nil && o.part.Frontier().Skipped > 0 {
+		if o.part != nil && o.part.HasGap() {
 			return true // a gap without records
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"sessionfold/fold"
 	"sessionfold/wire"
 )
 
@@ -253,28 +252,4 @@ func TestBackoffGrowsToABound(t *testing.T) {
 	if last != 30*time.Second {
 		t.Fatalf("the longest pause is %s", last)
 	}
-}
-
-// A source that ends before what was folded of it is not folded on: its offsets
-// would mean other records. It says so, and the others go on.
-func TestSourceThatShrankIsPaused(t *testing.T) {
-	f := newWorld(t)
-	other := wire.TopicPartition{Topic: part0.Topic, Partition: 1}
-	f.add(part0, 10)
-	f.add(other, 3)
-	f.metas[source(other).Key()] = Meta{Frontier: fold.Frontier{Next: 100}}
-	w, _ := f.start(quick)
-	w.Assigned([]wire.TopicPartition{part0, other})
-	f.until("the other is committed", func() bool { return len(f.committed) == 10 })
-	for {
-		s := w.Sources()[1]
-		if s.State == Paused && s.Err != "" && s.Tries > 1 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if err := w.Ready(); err == nil {
-		t.Fatal("ready")
-	}
-	f.ascending(10)
 }

@@ -31,6 +31,9 @@ func (a *App) env() *worker.Env {
 		Heartbeat:  a.cfg.heartbeat(),
 
 		Identify: a.reader.Identify,
+		Held: func(ctx context.Context, tp wire.TopicPartition, next uint64) (wire.Held, error) {
+			return a.reader.Held(ctx, a.cfg.Group, tp, next)
+		},
 		Prepare: func(ctx context.Context, id wire.Identity) error {
 			return a.topics.EnsureChangelog(ctx, id.Source.Topic, id.Partitions)
 		},
