@@ -164,6 +164,11 @@ func (c *Client) Session(ctx context.Context, stream, id string) (json.RawMessag
 	return c.Get(ctx, sessions(stream, id), nil)
 }
 
+// State reads the state document of a session with at most limit outcomes.
+func (c *Client) State(ctx context.Context, stream, id string, limit int) (json.RawMessage, error) {
+	return c.Get(ctx, sessions(stream, id, "state"), url.Values{"history_limit": {fmt.Sprint(limit)}})
+}
+
 // A page is what both kinds of pages have.
 type page struct {
 	Items     []json.RawMessage

@@ -52,6 +52,8 @@ type state struct {
 	info   any
 	events []any
 	end    any // gaps of the timeline
+
+	document any // the state read, see document
 }
 
 // Run compares the sessions of a stream. A session that one side lacks differs.
@@ -146,7 +148,8 @@ func differences(a, b *state) []string {
 	for i := range min(len(a.events), len(b.events)) {
 		out = diff(fmt.Sprintf("events[%d]", i), a.events[i], b.events[i], perSession, out)
 	}
-	return diff("gaps", a.end, b.end, perSession, out)
+	out = diff("gaps", a.end, b.end, perSession, out)
+	return diff("state", a.document, b.document, perSession, out)
 }
 
 func list(ctx context.Context, c *client.Client, stream string) (map[string]any, error) {
@@ -186,6 +189,9 @@ func timeline(ctx context.Context, c *client.Client, stream, id string) (*state,
 		}
 		sortRows(st.end)
 	}
+	if err := document(ctx, c, stream, id, st); err != nil {
+		return nil, err
+	}
 	return st, nil
 }
 
@@ -203,6 +209,7 @@ func (h hasher) add(id string, s *state) {
 		h.line(canonical(e))
 	}
 	h.line(canonical(s.end))
+	h.line(canonical(s.document))
 }
 
 func (h hasher) sum() string {

@@ -18,12 +18,17 @@ import (
 type worker struct {
 	infos  map[string]string
 	events map[string][]string
+	states map[string]string
 }
 
 func (w worker) side(name string) Side { return Side{name, client.Of(w, "/agdx")} }
 
 func (w worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/agdx/sessions/s"), "/")
+	if len(parts) == 3 && parts[2] == "state" {
+		fmt.Fprint(rw, w.states[parts[1]])
+		return
+	}
 	var items []string
 	if len(parts) == 1 {
 		for _, info := range w.infos {
@@ -44,7 +49,7 @@ func (w worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 func sample() worker {
-	w := worker{map[string]string{}, map[string][]string{}}
+	w := worker{map[string]string{}, map[string][]string{}, map[string]string{}}
 	for i := range 5 {
 		id := fmt.Sprintf("S%d", i)
 		w.infos[id] = fmt.Sprintf(`{"id":%q,"status":"active","idle":false,"events":3,"tokens_in":18446744073709551615,"flags":{"liveness_unknown":true},
@@ -143,5 +148,26 @@ func TestListedTwice(t *testing.T) {
 	_, err := Run(context.Background(), sample().side("left"), b.side("right"), Options{Stream: "s"})
 	if err == nil || !strings.Contains(err.Error(), "S1 is listed twice") {
 		t.Error(err)
+	}
+}
+
+// TestState: documents are compared, and their content is in no report.
+func TestState(t *testing.T) {
+	a, b := sample(), sample()
+	for _, w := range []worker{a, b} {
+		w.events["S1"][1] = `{"display":"state.updated","operation":"state_delta","at":{"Message":{"offset":1,"generation":1}}}`
+		w.states["S1"] = `{"revision":1,"document":{"a":"secret"},"history":[{"outcome":"applied"}],"complete":true,"frontier":{"head":1}}`
+	}
+	b.states["S1"] = strings.Replace(b.states["S1"], `"head":1`, `"head":7`, 1)
+	if r := run(t, a, b); !r.Equal() || r.Digest[0] != r.Digest[1] {
+		t.Errorf("equal documents differ: %+v", r)
+	}
+	b.states["S1"] = strings.Replace(b.states["S1"], `secret`, `other secret`, 1)
+	r := run(t, a, b)
+	if r.Equal() || r.Differ != 1 || r.Digest[0] == r.Digest[1] {
+		t.Errorf("different documents are equal: %+v", r)
+	}
+	if text := fmt.Sprint(r.First); !strings.Contains(text, "state.document") || strings.Contains(text, "secret") {
+		t.Errorf("the report: %s", text)
 	}
 }
