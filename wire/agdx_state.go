@@ -317,7 +317,7 @@ func (d *agdxDecoder) stateEvent(h *agdxHeaders, rec *Record) {
 	}
 	rec.Facts |= FactLane
 	s := DecodeState(snapshot, d.format(h), d.env.Body)
-	rec.Rare = &Rare{State: s}
+	d.rare(rec).State = s
 	d.number(SumSize, uint64(len(d.env.Body)))
 	if !snapshot && !s.Malformed {
 		d.number(SumOperations, uint64(len(s.Patch)))

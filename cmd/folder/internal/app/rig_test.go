@@ -62,6 +62,9 @@ func (r *rig) sessions(n int) {
 		}
 		s.Model("model-a", agdxlog.Tokens{In: 100, Out: 20})
 		s.Tool("search", `{"q":"x"}`, `{"hits":3}`)
+		for i := range r.made % 3 {
+			s.Patch(uint64(i), fmt.Sprint("op", i), fmt.Sprintf(`[{"op":"add","path":"/k%d","value":%d}]`, i, r.made))
+		}
 		if r.made%3 != 0 {
 			s.End(wire.TaskCompleted, "")
 		}
