@@ -143,7 +143,8 @@ func (k *Kafka) Create(tb testing.TB, topic string, partitions int32, settings .
 	})
 }
 
-// Delete removes topics; one that is not there is no error.
+// Delete removes topics and waits until they are gone; one that is not there is
+// no error.
 func (k *Kafka) Delete(tb testing.TB, topics ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -157,6 +158,18 @@ func (k *Kafka) Delete(tb testing.TB, topics ...string) {
 			tb.Errorf("delete topic %s: %v", r.Topic, r.Err)
 		}
 	}
+	Eventually(tb, 20*time.Second, func() error {
+		ds, err := k.Admin.ListTopics(ctx, topics...)
+		if err != nil {
+			return err
+		}
+		for _, d := range ds {
+			if d.Err != kerr.UnknownTopicOrPartition {
+				return fmt.Errorf("topic %s is still there: %v", d.Topic, d.Err)
+			}
+		}
+		return nil
+	})
 }
 
 // UUID is the topic's identity on the broker.

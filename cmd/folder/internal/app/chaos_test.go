@@ -26,7 +26,7 @@ func TestChaos(t *testing.T) {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
-	r := newRig(t, 4)
+	r := newFakeRig(t, 4)
 	dirs := map[int]string{}
 	ws := map[int]*running{}
 	start := func(i int) {

@@ -63,7 +63,7 @@ func TestLostAnswers(t *testing.T) {
 			if key == kmsg.AddPartitionsToTxn || key == kmsg.AddOffsetsToTxn { // newer brokers need neither
 				opts = append(opts, kfake.MaxVersions(kversion.V3_7_0()))
 			}
-			r := newRig(t, 2, opts...)
+			r := newFakeRig(t, 2, opts...)
 			r.sessions(20)
 			c := &cutter{key: key}
 			cfg := r.config(t.TempDir(), "a")

@@ -63,7 +63,7 @@ func failEverywhere(t *testing.T, flip int) {
 		b := brokers[(i+flip)%2]
 		t.Run(c.name+" on Kafka "+b.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 2, b.opts...)
+			r := newFakeRig(t, 2, b.opts...)
 			r.sessions(20)
 			w := r.start(r.config(t.TempDir(), "a"))
 			r.caughtUp(w)

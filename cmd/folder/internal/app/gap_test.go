@@ -36,7 +36,7 @@ func TestLogStartPassesTheWorkerStopped(t *testing.T) {
 	_, next := r.bounds(wire.TopicPartition{Topic: r.lane})
 	r.sessions(10)
 	start := next + 7
-	r.must(r.k.Fake.DeleteRecords(r.lane, 0, start))
+	r.deleteRecords(0, start)
 	w = r.start(r.config(dir, "a"))
 	r.caughtUp(w)
 	want := fmt.Sprint([]fold.Gap{{From: uint64(next), To: uint64(start) - 1, Reason: fold.GapExpiredBeforeFold}})
@@ -54,7 +54,7 @@ func TestFirstStartBehindTheLogStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.sessions(10)
-	r.must(r.k.Fake.DeleteRecords(r.lane, 0, 5))
+	r.deleteRecords(0, 5)
 	w := r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)
 	want := fmt.Sprint([]fold.Gap{{From: 0, To: 4, Reason: fold.GapExpiredBeforeFold}})
@@ -70,7 +70,7 @@ func TestGapWithoutRecords(t *testing.T) {
 	r := newRig(t, 1)
 	r.sessions(10)
 	_, end := r.bounds(wire.TopicPartition{Topic: r.lane})
-	r.must(r.k.Fake.DeleteRecords(r.lane, 0, end))
+	r.deleteRecords(0, end)
 	w := r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)
 	want := fmt.Sprint([]fold.Gap{{From: 0, To: uint64(end) - 1, Reason: fold.GapExpiredBeforeFold}})
@@ -103,7 +103,7 @@ func TestLogStartPassesTheWorkerRunning(t *testing.T) {
 		}
 	})
 	<-held
-	r.must(r.k.Fake.DeleteRecords(r.lane, 0, 9))
+	r.deleteRecords(0, 9)
 	close(hold)
 	r.caughtUp(w)
 	want := fmt.Sprint([]fold.Gap{{From: 0, To: 8, Reason: fold.GapExpiredBeforeFold}})
@@ -122,7 +122,7 @@ func TestTopicCreatedLater(t *testing.T) {
 	r.sessions(5)
 	w := r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)
-	control := "agents.agent.control"
+	control := r.stream + ".agent.control"
 	r.k.Create(t, control, 1)
 	l := agdxlog.New(r.stream)
 	l.Session("session 0", "agent-0").Pause("agent-0")

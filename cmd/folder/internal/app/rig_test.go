@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -36,14 +37,34 @@ type rig struct {
 	made   int // sessions
 }
 
-func newRig(t *testing.T, partitions int32, opts ...kfake.Opt) *rig {
+// newRig is for tests that run on kfake and on the cluster of
+// FOLDER_TEST_BROKERS alike.
+func newRig(t *testing.T, partitions int32) *rig {
+	t.Helper()
+	return newRigOn(t, testenv.Start(t), partitions)
+}
+
+// newFakeRig is for tests that need kfake's faults.
+func newFakeRig(t *testing.T, partitions int32, opts ...kfake.Opt) *rig {
 	t.Helper()
 	return newRigOn(t, testenv.Fake(t, broker.Options{Extra: opts}), partitions)
 }
 
 func newRigOn(t *testing.T, k *testenv.Kafka, partitions int32) *rig {
 	t.Helper()
-	r := &rig{t: t, k: k, stream: "agents", group: "folder", lane: "agents.agent.sessions", parts: partitions}
+	r := &rig{t: t, k: k, stream: "agents", group: "folder", parts: partitions}
+	if k.Real { // shared with other tests, and other runs
+		r.stream = testenv.Name(t)
+		r.group = r.stream
+		t.Cleanup(func() {
+			topics := []string{r.group + "-changes"}
+			for _, o := range wire.TopicsOf(r.stream) {
+				topics = append(topics, r.group+"-"+o.Topic+"-changelog")
+			}
+			k.Delete(t, topics...)
+		})
+	}
+	r.lane = r.stream + ".agent.sessions"
 	r.k.Create(t, r.lane, partitions)
 	r.client = r.k.Client(t, manual)
 	return r
@@ -229,6 +250,15 @@ func (r *rig) offline(topics ...string) *index.Store {
 	}
 	r.must(e.Flush())
 	return e.Store()
+}
+
+// deleteRecords is what retention does: it moves the log start.
+func (r *rig) deleteRecords(p int32, before int64) {
+	r.t.Helper()
+	var os kadm.Offsets
+	os.AddOffset(r.lane, p, before, -1)
+	rs, err := r.k.Admin.DeleteRecords(context.Background(), os)
+	r.must(errors.Join(err, rs.Error()))
 }
 
 func (r *rig) must(err error) {
