@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -140,8 +139,18 @@ func (c *Cluster) each(f func(*Node) error) error {
 	return errors.Join(errs...)
 }
 
-// Bootstrap is the list of addresses as clients take it.
-func (c *Cluster) Bootstrap() string { return strings.Join(c.Addrs, ",") }
+// Heal lets paused nodes run on and starts those that have ended.
+func (c *Cluster) Heal(ctx context.Context) error {
+	if err := c.each(func(n *Node) error {
+		if n.Running() {
+			return n.Resume()
+		}
+		return n.Restart(ctx)
+	}); err != nil {
+		return err
+	}
+	return c.usable(ctx)
+}
 
 // Close ends every process at once.
 func (c *Cluster) Close() {

@@ -17,7 +17,7 @@ func TestAClusterSurvivesEachOfItsBrokers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("four JVMs")
 	}
-	need(t)
+	kafka.Need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	began := time.Now()

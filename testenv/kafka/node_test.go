@@ -2,8 +2,6 @@ package kafka_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -13,22 +11,8 @@ import (
 	"sessionfold/testenv/kafka"
 )
 
-// need skips where the machine cannot run a broker; under CI=true that is a
-// failure, because a suite that silently did not run proves nothing.
-func need(t *testing.T) {
-	t.Helper()
-	for _, tool := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatalf("%s is missing, and CI must run real brokers: %v", tool, err)
-			}
-			t.Skipf("%s is missing: real brokers need Java 17 and Maven", tool)
-		}
-	}
-}
-
 func TestATopicSurvivesACrashOfTheBroker(t *testing.T) {
-	need(t)
+	kafka.Need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	node, err := kafka.Start(ctx, t.TempDir())

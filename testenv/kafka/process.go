@@ -156,6 +156,19 @@ func (n *Node) Kill() error {
 	return nil
 }
 
+// Running says whether the process was started and has not ended.
+func (n *Node) Running() bool {
+	if n.cmd == nil {
+		return false
+	}
+	select {
+	case <-n.exited:
+		return false
+	default:
+		return true
+	}
+}
+
 // Pause freezes the process until Resume.
 func (n *Node) Pause() error { return n.signal(syscall.SIGSTOP) }
 
