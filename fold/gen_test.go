@@ -26,7 +26,7 @@ func genContent(t *rapid.T, sessions int) wire.Record {
 		rec.Agent = fmt.Appendf(nil, "agent-%d", rapid.IntRange(0, 29).Draw(t, "agent"))
 		rec.Facts |= wire.FactAuthor
 	}
-	switch rapid.IntRange(0, 11).Draw(t, "shape") {
+	switch rapid.IntRange(0, 15).Draw(t, "shape") {
 	case 0:
 		rec.Display, rec.Kind = wire.DisplayUndecodable, wire.KindUndecodable
 	case 1:
@@ -46,8 +46,37 @@ func genContent(t *rapid.T, sessions int) wire.Record {
 	case 8, 9:
 		rec.Facts |= wire.FactLane
 		rec.Lifecycle = genLifecycle(t)
+	case 12, 13, 14, 15:
+		rec.Rare = genRare(t, rec.Session, sessions)
 	}
 	return rec
+}
+
+// genRare draws what few records carry, but for state records.
+func genRare(t *rapid.T, id wire.ID, sessions int) *wire.Rare {
+	switch rapid.IntRange(0, 5).Draw(t, "rare") {
+	case 0:
+		return &wire.Rare{Control: &wire.Control{
+			Op:           rapid.SampledFrom([]wire.ControlOp{wire.ControlPause, wire.ControlPause, wire.ControlPause, wire.ControlResume, wire.ControlCancel}).Draw(t, "asked"),
+			Participants: rapid.SliceOfN(rapid.SampledFrom([][]byte{[]byte("ann"), []byte("bob"), []byte("eve")}), 0, 4).Draw(t, "participants"),
+		}}
+	case 1, 2:
+		p := &wire.Parking{Unparked: rapid.Bool().Draw(t, "unparked")}
+		p.Source.Offset, p.Role = rapid.Uint64Range(0, 4).Draw(t, "parked"), []byte("ann")
+		return &wire.Rare{Parking: p}
+	case 3:
+		return &wire.Rare{LinkRefused: true}
+	}
+	links := make([]wire.Link, rapid.IntRange(1, 3).Draw(t, "links"))
+	for i := range links {
+		l := wire.Link{Session: id, Surface: wire.SurfaceKV, Relation: wire.LinkRelation(rapid.IntRange(1, 3).Draw(t, "relation"))}
+		l.Item = []byte(rapid.SampledFrom(genLabels).Draw(t, "item"))
+		if rapid.Bool().Draw(t, "other") {
+			l.Session = sessionID(rapid.IntRange(0, sessions).Draw(t, "linked")) // one more than write
+		}
+		links[i] = l
+	}
+	return &wire.Rare{Links: links}
 }
 
 func genUsage(t *rapid.T) *wire.Usage {
@@ -63,6 +92,9 @@ func genLifecycle(t *rapid.T) *wire.Lifecycle {
 	if l.Status.Terminal() {
 		l.Reason = []byte(rapid.SampledFrom(genLabels).Draw(t, "reason"))
 		l.HasError, l.ErrorCode = rapid.Bool().Draw(t, "failed"), rapid.Byte().Draw(t, "code")
+	} else if rapid.Bool().Draw(t, "acknowledges") {
+		// Which record of the log this is, the layouts say; elsewhere it is none.
+		l.Acknowledge = &wire.Pos{Stream: wire.NameID("s"), Offset: rapid.Uint64Range(0, 40).Draw(t, "request")}
 	} else if rapid.Bool().Draw(t, "starts") {
 		l.Start = &wire.Start{
 			HasLabel: true, Label: []byte(rapid.SampledFrom(genLabels).Draw(t, "label")),

@@ -63,7 +63,9 @@ func (t *touched) park(k *wire.Parking, at Stamp) {
 	switch {
 	case k.Unparked:
 		if open >= 0 {
-			h.Open = slices.Delete(h.Open, open, open+1)
+			if h.Open = slices.Delete(h.Open, open, open+1); len(h.Open) == 0 {
+				h.Open = nil // as it is read back
+			}
 		}
 		if len(h.Done) >= MaxSet {
 			h.Done = slices.Delete(h.Done, 0, 1)
