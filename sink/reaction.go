@@ -68,6 +68,8 @@ var rules = []rule{
 	{AtOffsets, kerr.UnknownTopicID, Hold, "the source topic was deleted or created anew"},
 	{AtOffsets, kerr.GroupAuthorizationFailed, Hold, "grant READ on the group"},
 	{AtOffsets, kerr.TopicAuthorizationFailed, Hold, "grant READ on the source topic"},
+	{AtProduce, kerr.UnknownTopicID, Renew, "a topic that is written to was deleted or created anew, which a client keeps from the one it knew"},
+	{AtProduce, kerr.UnknownTopicOrPartition, Renew, "a topic that is written to is gone: a restore makes a changelog again"},
 	{AtProduce, kerr.MessageTooLarge, Hold, "raise max.message.bytes of the topic"},
 	{AtProduce, kerr.InvalidRecord, Hold, "the topic refuses the record: is it compacted, or are timestamps limited?"},
 	{AtProduce, kerr.TopicAuthorizationFailed, Hold, "grant WRITE on the topic"},

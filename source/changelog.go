@@ -18,7 +18,7 @@ var ErrChangelogBehind = errors.New("source: the changelog ends before what the 
 // from a position to the high watermark as it is when the call is made. It
 // gives the position reached: markers and aborted records are behind it, and
 // records that came meanwhile may have been handed out too.
-func (r *Reader) ReadChangelog(ctx context.Context, tp wire.TopicPartition, from int64, put func(key, value []byte) error) (int64, error) {
+func (r *Reader) ReadChangelog(ctx context.Context, tp wire.TopicPartition, from int64, put func(offset int64, key, value []byte) error) (int64, error) {
 	start, high, err := r.Bounds(ctx, tp)
 	if err != nil {
 		return from, err
@@ -26,7 +26,7 @@ func (r *Reader) ReadChangelog(ctx context.Context, tp wire.TopicPartition, from
 	if from > high {
 		return from, fmt.Errorf("%w (%s ends at %d, the index stands at %d)", ErrChangelogBehind, tp, high, from)
 	}
-	return r.readTo(ctx, tp, max(from, start), high, func(rec *kgo.Record) error { return put(rec.Key, rec.Value) })
+	return r.readTo(ctx, tp, max(from, start), high, func(rec *kgo.Record) error { return put(rec.Offset, rec.Key, rec.Value) })
 }
 
 // Quiet says whether the offsets [from, to) of a partition hold no committed

@@ -85,7 +85,7 @@ func TestChangelogIsReadToTheHighWatermark(t *testing.T) {
 			tp := wire.TopicPartition{Topic: "log"}
 			go func() {
 				var a answer
-				a.next, a.err = b.r.ReadChangelog(context.Background(), tp, 0, func(_, v []byte) error {
+				a.next, a.err = b.r.ReadChangelog(context.Background(), tp, 0, func(_ int64, _, v []byte) error {
 					a.got = append(a.got, string(v))
 					return nil
 				})
@@ -106,7 +106,7 @@ func TestChangelogIsReadToTheHighWatermark(t *testing.T) {
 				t.Fatalf("%v to %d, %v; want %s to 4 at least", a.got, a.next, a.err, want)
 			}
 			// From where it ended there is nothing, and no wait.
-			next, err := b.r.ReadChangelog(context.Background(), tp, a.next, func(_, v []byte) error { return errors.New("a record") })
+			next, err := b.r.ReadChangelog(context.Background(), tp, a.next, func(_ int64, _, v []byte) error { return errors.New("a record") })
 			if err != nil || next < a.next {
 				t.Fatal(next, err)
 			}
@@ -139,7 +139,7 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 	b.txn("a", "log", "1")
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := b.r.ReadChangelog(ctx, wire.TopicPartition{Topic: "log"}, 0, func(_, _ []byte) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := b.r.ReadChangelog(ctx, wire.TopicPartition{Topic: "log"}, 0, func(_ int64, _, _ []byte) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 }

@@ -40,6 +40,9 @@ type result struct {
 // fold turns everything buffered into steps, each source by itself.
 func (w *Worker) fold() {
 	begin := time.Now()
+	if !w.stopping && w.nextPrelude() {
+		return
+	}
 	type job struct {
 		o     *owned
 		batch *row.Batch
@@ -47,7 +50,7 @@ func (w *Worker) fold() {
 	}
 	var jobs []*job
 	for _, o := range w.living() {
-		if o.part != nil && o.trouble == nil && (len(o.buffer.raw) > 0 || o.part.HasGap()) {
+		if o.part != nil && o.trouble == nil && !o.waiting() && (len(o.buffer.raw) > 0 || o.part.HasGap()) {
 			jobs = append(jobs, &job{o: o})
 		}
 	}
@@ -143,6 +146,9 @@ func (w *Worker) commit(ctx context.Context, s *sealed) *result {
 	applied := make([]Applied, len(s.steps))
 	for i := range s.steps {
 		applied[i] = Applied{Batch: s.steps[i].Batch, ChangelogNext: next[i]}
+		if p := s.lives[i].prelude; p != nil {
+			applied[i].ChangelogID = p.r.changelog
+		}
 	}
 	begin = time.Now()
 	w.apply.Lock()
@@ -176,6 +182,10 @@ func (w *Worker) finish(r *result) error {
 		records += r.count[i]
 		o.tries = 0
 		o.expect, o.marker = r.next[i], true
+		if o.prelude != nil {
+			w.preludeDone(o, r.steps[i].Batch)
+			continue
+		}
 		o.part.Applied()
 		if o.short != nil {
 			w.again(o, o.short, time.Second)

@@ -28,10 +28,16 @@ type Env struct {
 	// a source still has.
 	Held func(ctx context.Context, tp wire.TopicPartition, next uint64) (wire.Held, error)
 	// Prepare makes sure that there is a changelog for the source.
-	Prepare func(context.Context, wire.Identity) error
+	Prepare   func(context.Context, wire.Identity) error
+	Changelog func(context.Context, wire.TopicPartition) (Changelog, error)
 	// ReadChangelog hands out the source's changelog from a position to the high
 	// watermark of the time of the call; it gives the position reached.
-	ReadChangelog func(ctx context.Context, tp wire.TopicPartition, from int64, put func(key, value []byte) error) (int64, error)
+	ReadChangelog func(ctx context.Context, tp wire.TopicPartition, from int64, put func(offset int64, key, value []byte) error) (int64, error)
+
+	// Committed gives the group's offset of a source, and LastSeq the sequence of
+	// its last change row, 0 when there is none.
+	Committed func(context.Context, wire.TopicPartition) (next uint64, known bool, err error)
+	LastSeq   func(context.Context, *wire.Source) (uint64, error)
 
 	// Scan hands out the records of the offsets [from, to) of a source once more.
 	Scan func(ctx context.Context, tp wire.TopicPartition, from, to uint64, batch int, put func([]wire.Raw) error) error
@@ -42,10 +48,13 @@ type Env struct {
 
 	// The store.
 	Meta       func(*wire.Source) (Meta, bool, error)
-	NewRestore func(*wire.Source) Restore
-	Load       func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error)
-	LoadState  func(src *wire.Source, id wire.ID) (*state.State, error)
-	Apply      func([]Applied) error
+	NewRestore func(src *wire.Source, changelogID uint64) Restore
+	Remove     func(context.Context, *wire.Source) error
+	// Copy gives the durable rows of a source in batches, nil behind the last.
+	Copy      func(*wire.Source) (func() (*row.Batch, error), error)
+	Load      func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error)
+	LoadState func(src *wire.Source, id wire.ID) (*state.State, error)
+	Apply     func([]Applied) error
 	// For timeline rows that are folded again: partials that know only of the
 	// rows kept below an offset, and the write of a step's rows alone.
 	Kept      func(src *wire.Source, ids []wire.ID, below uint64) (map[wire.ID]*fold.Partial, error)
@@ -59,12 +68,17 @@ type Env struct {
 type Meta struct {
 	Frontier      fold.Frontier
 	ChangelogNext int64      // changelog offset that the stored state stands on
+	ChangelogID   uint64     // of the topic; 0 not known
+	AppliedAt     time.Time  // when an owner last wrote
+	Removing      bool       // nothing of the source may be used: a removal was cut off
+	RefoldTo      uint64     // what had been folded when the source was last begun anew
 	Holes         []row.Span // folded offsets whose timeline rows are missing
 }
 
 // Restore takes the records of a changelog into the store.
 type Restore interface {
-	Put(key, value []byte) error
+	// Put says whether the record was one of the source's own.
+	Put(key, value []byte) (bool, error)
 	// Commit makes what was put visible, with the position reached.
 	Commit(changelogNext int64) error
 }
@@ -73,6 +87,7 @@ type Restore interface {
 type Applied struct {
 	Batch         *row.Batch
 	ChangelogNext int64
+	ChangelogID   uint64
 }
 
 // Step is one source's part of a transaction.

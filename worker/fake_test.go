@@ -97,7 +97,7 @@ func (f *world) env() *Env {
 			return h, nil
 		},
 		Prepare: func(context.Context, wire.Identity) error { return nil },
-		ReadChangelog: func(_ context.Context, _ wire.TopicPartition, from int64, _ func(k, v []byte) error) (int64, error) {
+		ReadChangelog: func(_ context.Context, _ wire.TopicPartition, from int64, _ func(o int64, k, v []byte) error) (int64, error) {
 			return from, nil
 		},
 		Renew:  func(context.Context) error { f.lock(func() { f.renewed++ }); return nil },
@@ -108,7 +108,10 @@ func (f *world) env() *Env {
 			m, ok := f.metas[src.Key()]
 			return m, ok, nil
 		},
-		NewRestore: func(*wire.Source) Restore { return nothing{} },
+		NewRestore: func(*wire.Source, uint64) Restore { return nothing{} },
+		Changelog:  func(context.Context, wire.TopicPartition) (Changelog, error) { return Changelog{High: 1 << 40}, nil },
+		Committed:  func(context.Context, wire.TopicPartition) (uint64, bool, error) { return 0, false, nil },
+		LastSeq:    func(context.Context, *wire.Source) (uint64, error) { return 0, nil },
 		Load: func(*wire.Source, []wire.ID) (map[wire.ID]*fold.Partial, error) {
 			return map[wire.ID]*fold.Partial{}, nil
 		},
@@ -129,8 +132,8 @@ func (f *world) env() *Env {
 
 type nothing struct{}
 
-func (nothing) Put(k, v []byte) error { return nil }
-func (nothing) Commit(int64) error    { return nil }
+func (nothing) Put(k, v []byte) (bool, error) { return true, nil }
+func (nothing) Commit(int64) error            { return nil }
 
 func (f *world) poll(max int) []wire.Fetched {
 	f.mu.Lock()

@@ -32,6 +32,9 @@ type owned struct {
 	marker  bool
 	trouble error // what a poll said; answered when no commit is in flight
 	buffer  buffer
+	prelude *prelude // nil: none is left
+	ask     *ask     // somebody wants the source begun anew; under Worker.mu
+	kept    bool     // it goes on as another life of this process
 }
 
 func (w *Worker) newOwned(tp wire.TopicPartition, member string) *owned {
@@ -87,6 +90,7 @@ func (w *Worker) giveUp(tps []wire.TopicPartition) {
 func (w *Worker) bury(tp wire.TopicPartition) {
 	if o := w.owned[tp]; o != nil {
 		o.dead = true
+		w.gone(o)
 		o.cancel()
 		delete(w.owned, tp)
 	}
@@ -120,9 +124,10 @@ func (w *Worker) again(o *owned, err error, pause time.Duration) {
 	if o.dead || w.owned[o.tp] != o {
 		return
 	}
+	o.kept = true
 	w.bury(o.tp)
 	n := w.newOwned(o.tp, member)
-	n.tries = o.tries
+	n.tries, n.ask = o.tries, o.ask
 	n.startAt = time.Now().Add(pause)
 	n.status.Source, n.status.Next, n.status.High, n.status.LogStart = o.status.Source, o.status.Next, o.status.High, o.status.LogStart
 	n.status.Tries = o.tries

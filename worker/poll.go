@@ -69,7 +69,7 @@ func (w *Worker) take(f *wire.Fetched) {
 		}
 		return
 	}
-	if o.part == nil || o.trouble != nil {
+	if o.part == nil || o.trouble != nil || o.waiting() {
 		return // not restored yet: it seeks then
 	}
 	next := o.part.Frontier().Next

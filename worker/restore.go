@@ -11,14 +11,20 @@ import (
 
 // restored is what a restore found.
 type restored struct {
-	o       *owned
-	id      wire.Identity
-	part    *Part
-	before  fold.Frontier // of the store, when the restore began
-	holes   []row.Span
-	held    wire.Held
+	o      *owned
+	id     wire.Identity
+	part   *Part
+	before fold.Frontier // of the store, when the restore began
+	holes  []row.Span
+	held   wire.Held
+
+	changelog uint64                     // generation of its topic
+	prelude   func() (*row.Batch, error) // what is committed before the fold goes on; nil: nothing
+	anew      *fold.Frontier             // where the fold begins when the prelude is a reset
+
 	expect  int64
-	records uint64
+	records uint64 // read from the changelog
+	mine    uint64 // of these, the source's own
 	took    time.Duration
 	err     error
 }
@@ -46,26 +52,31 @@ func (w *Worker) restoreInto(r *restored) error {
 	if err := w.env.Prepare(ctx, r.id); err != nil {
 		return err
 	}
-	m, _, err := w.env.Meta(src)
-	if err != nil {
-		return fmt.Errorf("worker: restore %s: %w", tp, err)
-	}
-	r.before = m.Frontier
-	into := w.env.NewRestore(src)
-	r.expect, err = w.env.ReadChangelog(ctx, tp, m.ChangelogNext, func(key, value []byte) error {
-		r.records++
-		return into.Put(key, value)
-	})
+	c, err := w.env.Changelog(ctx, tp)
 	if err != nil {
 		return err
 	}
-	// Everything that was read, and the position reached: never one without the
-	// other.
-	if err := into.Commit(r.expect); err != nil {
-		return fmt.Errorf("worker: restore %s: %w", tp, err)
+	r.changelog = c.ID
+	m, err := w.usable(ctx, src, &c)
+	if err != nil {
+		return err
 	}
-	if m, _, err = w.env.Meta(src); err != nil {
-		return fmt.Errorf("worker: restore %s: %w", tp, err)
+	if c.lost(&m) {
+		if m, err = w.relost(r, m, &c); err != nil {
+			return err
+		}
+	}
+	r.before = m.Frontier
+	if r.prelude == nil {
+		if m, err = w.readChangelog(r, m, &c); err != nil {
+			return err
+		}
+	}
+	if err := w.asked(r, &m); err != nil {
+		return err
+	}
+	if r.anew != nil {
+		m.Frontier, m.Holes = *r.anew, nil
 	}
 	r.holes = m.Holes
 	if err := w.holds(r, m.Frontier.Next); err != nil {
@@ -83,6 +94,39 @@ func (w *Worker) restoreInto(r *restored) error {
 	// goes on at the log start. A position below it would be refused for ever.
 	r.part.Expire(r.id.LogStart, fold.GapExpiredBeforeFold)
 	return nil
+}
+
+// readChangelog brings the store to the end of the changelog.
+func (w *Worker) readChangelog(r *restored, m Meta, c *Changelog) (Meta, error) {
+	tp, src := r.o.tp, r.id.Source
+	into := w.env.NewRestore(src, c.ID)
+	p := w.progress(r.o, max(m.ChangelogNext, c.Start), c.High)
+	var err error
+	r.expect, err = w.env.ReadChangelog(r.o.ctx, tp, m.ChangelogNext, func(offset int64, key, value []byte) error {
+		r.records++
+		p.at(offset, r.records)
+		mine, err := into.Put(key, value)
+		if mine {
+			r.mine++
+		}
+		return err
+	})
+	p.end()
+	if err != nil {
+		return m, err
+	}
+	// Everything that was read, and the position reached: never one without the
+	// other.
+	if err := into.Commit(r.expect); err != nil {
+		return m, fmt.Errorf("worker: restore %s: %w", tp, err)
+	}
+	if m, _, err = w.env.Meta(src); err != nil {
+		return m, fmt.Errorf("worker: restore %s: %w", tp, err)
+	}
+	if m.Frontier.Seq == 0 { // no step was ever committed
+		return m, w.orphan(r, &m)
+	}
+	return m, nil
 }
 
 // startRestores starts what is queued and due. The loop calls it with no commit
@@ -146,8 +190,19 @@ func (w *Worker) takeRestored(r *restored) {
 		w.count(func(s *Stats) { s.Gaps++ })
 	}
 	o.part, o.uuid, o.expect, o.marker, o.epoch = r.part, r.id.TopicUUID, r.expect, false, r.held.Epoch
+	if r.prelude != nil {
+		o.prelude = &prelude{r: r}
+		w.set(o, func(s *SourceStatus) { s.Source, s.Prelude = r.id.Source, true })
+		return // the fold goes on behind it, see preludeDone
+	}
+	w.activate(o, r)
+}
+
+// activate lets the source be fetched from where the store stands.
+func (w *Worker) activate(o *owned, r *restored) {
+	next := r.part.Frontier().Next
 	w.set(o, func(s *SourceStatus) {
-		s.Source, s.State, s.Since, s.Err = r.id.Source, Active, time.Now(), ""
+		s.Source, s.State, s.Since, s.Err, s.Prelude = r.id.Source, Active, time.Now(), "", false
 		s.Next, s.High, s.LogStart = next-r.part.Frontier().Skipped, r.id.High, r.id.LogStart
 	})
 	w.log.Info("source is active", "source", o.tp.String(), "next", next, "changelog_records", r.records, "took", r.took.Round(time.Millisecond))

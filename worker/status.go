@@ -37,6 +37,10 @@ type SourceStatus struct {
 	Next     uint64 // next offset to fold, of what is committed
 	High     uint64 // as last seen by a fetch
 	LogStart uint64 // likewise
+
+	Restored  uint64 // changelog records read by the restore that goes on, or was last
+	Remaining uint64 // changelog offsets it has still to read
+	Prelude   bool   // its changelog is being written, before the fold goes on
 }
 
 // Stats counts what happened since the start. Counters only grow.
@@ -52,6 +56,8 @@ type Stats struct {
 	RebuiltRecords                 uint64 // folded again for their timeline rows
 	Assigned, Revoked, Lost        uint64 // partitions
 	Rejoined                       uint64 // sources restored because the member id changed silently
+	Begun                          uint64 // sources begun anew
+	Healed                         uint64 // changelogs written again from the store
 	Gaps, PollErrors, ProducerRuns uint64
 
 	Buffered      int       // records polled and not folded yet

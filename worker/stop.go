@@ -11,6 +11,7 @@ import (
 func (w *Worker) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), w.cfg.StopTimeout)
 	defer cancel()
+	w.stopping = true
 	for {
 		if w.flight == nil && w.ready == nil {
 			w.fold()

@@ -14,13 +14,14 @@ import (
 
 // Config of a Worker; zero values are replaced by the defaults named.
 type Config struct {
-	BatchInterval time.Duration // from the first record of a batch to its fold; 100 ms
-	BatchRecords  int           // records that make a batch at once; 100,000
-	BatchBytes    int           // likewise; 64 MiB
-	CacheSessions int           // partials kept decoded per source; DefaultCacheSessions
-	Parallel      int           // sources folded at a time; GOMAXPROCS
-	StopTimeout   time.Duration // for the last commits of a stop; 20 s
-	Logger        *slog.Logger  // none
+	BatchInterval time.Duration    // from the first record of a batch to its fold; 100 ms
+	BatchRecords  int              // records that make a batch at once; 100,000
+	BatchBytes    int              // likewise; 64 MiB
+	CacheSessions int              // partials kept decoded per source; DefaultCacheSessions
+	Parallel      int              // sources folded at a time; GOMAXPROCS
+	StopTimeout   time.Duration    // for the last commits of a stop; 20 s
+	Logger        *slog.Logger     // none
+	Now           func() time.Time // tells how old a stored state is; time.Now
 }
 
 // Worker is the loop. Make it with New, wire Assigned, Revoked and Lost to the
@@ -58,6 +59,7 @@ type Worker struct {
 	bufferedBytes int
 	since         time.Time // when the first of them came
 	fences        []time.Time
+	stopping      bool
 }
 
 // New makes a worker that owns nothing yet. The env may be completed until Run.
@@ -79,6 +81,9 @@ func New(cfg Config, env *Env) *Worker {
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	w := &Worker{
 		cfg: cfg, env: env, log: cfg.Logger,
@@ -118,6 +123,7 @@ func (w *Worker) turn(ctx context.Context) error {
 	w.tally()
 	if w.flight == nil {
 		w.react()
+		w.reopen()
 		w.startRestores(now)
 	}
 	if w.ready == nil && w.due(now) {
@@ -181,6 +187,12 @@ func (w *Worker) due(now time.Time) bool {
 		return now.Sub(w.since) >= w.cfg.BatchInterval
 	}
 	for _, o := range w.living() {
+		if p := o.prelude; p != nil {
+			if !p.out && o.trouble == nil {
+				return true
+			}
+			continue
+		}
 		if o.part != nil && o.part.HasGap() {
 			return true // a gap without records
 		}

@@ -37,7 +37,14 @@ func (a *App) env() *worker.Env {
 		Prepare: func(ctx context.Context, id wire.Identity) error {
 			return a.topics.EnsureChangelog(ctx, id.Source.Topic, id.Partitions)
 		},
-		ReadChangelog: func(ctx context.Context, tp wire.TopicPartition, from int64, put func(key, value []byte) error) (int64, error) {
+		Changelog: a.changelog,
+		Committed: func(ctx context.Context, tp wire.TopicPartition) (uint64, bool, error) {
+			return a.reader.Committed(ctx, a.cfg.Group, tp)
+		},
+		LastSeq: func(ctx context.Context, src *wire.Source) (uint64, error) {
+			return a.reader.LastSeq(ctx, src, a.cfg.ChangesTopic, sink.ChangePartition)
+		},
+		ReadChangelog: func(ctx context.Context, tp wire.TopicPartition, from int64, put func(offset int64, key, value []byte) error) (int64, error) {
 			return a.reader.ReadChangelog(ctx, wire.TopicPartition{Topic: a.topics.Changelog(tp.Topic), Partition: tp.Partition}, from, put)
 		},
 
@@ -48,10 +55,23 @@ func (a *App) env() *worker.Env {
 
 		Meta: func(src *wire.Source) (worker.Meta, bool, error) {
 			m, ok, err := a.store.Meta(src)
-			return worker.Meta{Frontier: m.Frontier, ChangelogNext: m.ChangelogNext, Holes: m.Holes}, ok, err
+			return worker.Meta{
+				Frontier: m.Frontier, ChangelogNext: m.ChangelogNext, ChangelogID: m.ChangelogID, Holes: m.Holes,
+				AppliedAt: m.AppliedAt, Removing: m.Removing, RefoldTo: m.RefoldTo,
+			}, ok, err
 		},
-		NewRestore: func(src *wire.Source) worker.Restore {
-			return &restore{id: row.IDOf(src), to: a.store.NewRestorer(src)}
+		NewRestore: func(src *wire.Source, changelogID uint64) worker.Restore {
+			r := &restore{id: row.IDOf(src), to: a.store.NewRestorer(src)}
+			r.to.ChangelogID = changelogID
+			return r
+		},
+		Remove: a.store.RemoveSource,
+		Copy: func(src *wire.Source) (func() (*row.Batch, error), error) {
+			c, err := a.store.Copy(src)
+			if err != nil {
+				return nil, err
+			}
+			return c.Next, nil
 		},
 		Load:      a.store.Load,
 		LoadState: a.store.LoadState,
@@ -60,7 +80,7 @@ func (a *App) env() *worker.Env {
 		Apply: func(steps []worker.Applied) error {
 			out := make([]index.Applied, len(steps))
 			for i, s := range steps {
-				out[i] = index.Applied{Batch: s.Batch, ChangelogNext: s.ChangelogNext}
+				out[i] = index.Applied{Batch: s.Batch, ChangelogNext: s.ChangelogNext, ChangelogID: s.ChangelogID}
 			}
 			return a.store.Apply(out)
 		},
@@ -68,6 +88,17 @@ func (a *App) env() *worker.Env {
 		NewDecoder: func(wire.Dialect) wire.Decoder { return wire.NewAGDXDecoder() },
 		Fold:       func(stream string) *fold.Config { return a.folds[stream] },
 	}
+}
+
+// changelog finds a source's changelog. One that was deleted under this process
+// is made again by the next try.
+func (a *App) changelog(ctx context.Context, tp wire.TopicPartition) (worker.Changelog, error) {
+	t, err := a.reader.State(ctx, wire.TopicPartition{Topic: a.topics.Changelog(tp.Topic), Partition: tp.Partition})
+	if err != nil {
+		a.topics.Forget(tp.Topic)
+		return worker.Changelog{}, err
+	}
+	return worker.Changelog{ID: t.ID, Start: t.Start, High: t.High, Tombstones: a.topics.DeleteRetention(tp.Topic)}, nil
 }
 
 // commit translates between the worker's transaction and the sink's.
@@ -104,15 +135,15 @@ type restore struct {
 	to *index.Restorer
 }
 
-func (r *restore) Put(key, value []byte) error {
+func (r *restore) Put(key, value []byte) (mine bool, err error) {
 	id, err := row.DurableSource(key)
 	if err != nil {
-		return fmt.Errorf("app: a changelog record of an unknown kind: %w", err)
+		return false, fmt.Errorf("app: a changelog record of an unknown kind: %w", err)
 	}
 	if id.Stream == r.id.Stream && id.Source != r.id.Source {
-		return nil
+		return false, nil
 	}
-	return r.to.Put(key, value)
+	return true, r.to.Put(key, value)
 }
 
 func (r *restore) Commit(changelogNext int64) error { return r.to.Commit(changelogNext) }
