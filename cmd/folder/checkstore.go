@@ -65,8 +65,8 @@ func (c *cli) report(r index.Report, asJSON bool) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(c.out, "%d sources, %d sessions, %d partials, %d list entries, %d timeline rows in %d packs\n",
-			r.Sources, r.Sessions, r.Partials, r.Entries, r.Rows, r.Packs)
+		fmt.Fprintf(c.out, "%d sources, %d sessions, %d partials, %d list entries, %d timeline rows in %d packs, %d state documents\n",
+			r.Sources, r.Sessions, r.Partials, r.Entries, r.Rows, r.Packs, r.Documents)
 		for _, n := range r.Notes {
 			fmt.Fprintln(c.out, "note:", n)
 		}
