@@ -21,6 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	testenv.StopCluster()
 	proc.Clean()
 	os.Exit(code)
 }
@@ -44,6 +45,7 @@ type rig struct {
 	writer *testenv.Writer
 	worker *folder.Worker
 	want   *expectation
+	bin    string
 }
 
 // partitions of the topics of every rig; other roles have one.
@@ -51,23 +53,16 @@ var partitions = map[wire.Role]int32{wire.RoleLane: 4, wire.RoleChunks: 2, wire.
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	bin := binary(t)
-	r := &rig{T: t, kafka: testenv.StartProcess(t), stream: testenv.Name(t), want: newExpectation()}
+	return newRigOn(t, testenv.StartProcess(t))
+}
+
+// newRigOn is newRig on brokers that are there.
+func newRigOn(t *testing.T, k *testenv.Kafka) *rig {
+	t.Helper()
+	r := &rig{T: t, kafka: k, stream: testenv.Name(t), want: newExpectation(), bin: binary(t)}
 	inbox := r.stream + ".reviewer.inbox"
 	r.writer = r.kafka.NewWriter(t, r.stream, partitions, inbox)
-	var err error
-	r.worker, err = folder.New(folder.Options{
-		Bin: bin, Brokers: r.kafka.Addrs, Group: r.stream, Instance: "e2e", Stream: r.stream, Inboxes: []string{inbox}, Dir: t.TempDir(),
-		Extra: []string{"log: {level: warn, format: text}"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		r.worker.Kill()
-		if t.Failed() {
-			t.Logf("the worker's last words:\n%s", r.worker.Log())
-		}
 		if r.kafka.Real {
 			topics := []string{r.changesTopic()}
 			for topic := range r.writer.Topics() {
@@ -76,7 +71,28 @@ func newRig(t *testing.T) *rig {
 			r.kafka.Delete(t, topics...)
 		}
 	})
+	r.worker = r.another("e2e")
 	return r
+}
+
+// another plans one more worker of the same group, with a store of its own.
+func (r *rig) another(instance string) *folder.Worker {
+	r.Helper()
+	w, err := folder.New(folder.Options{
+		Bin: r.bin, Brokers: r.kafka.Addrs, Group: r.stream, Instance: instance, Stream: r.stream,
+		Inboxes: []string{r.stream + ".reviewer.inbox"}, Dir: r.TempDir(),
+		Extra: []string{"log: {level: warn, format: text}"},
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() {
+		w.Kill()
+		if r.Failed() {
+			r.Logf("the last words of worker %s:\n%s", instance, w.Log())
+		}
+	})
+	return w
 }
 
 func (r *rig) changesTopic() string { return r.stream + "-changes" }

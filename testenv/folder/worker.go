@@ -130,6 +130,14 @@ func (w *Worker) Kill() {
 	}
 }
 
+// Signal sends a signal to the process, such as SIGSTOP and SIGCONT.
+func (w *Worker) Signal(sig os.Signal) error {
+	if err := w.proc.Cmd.Process.Signal(sig); err != nil {
+		return fmt.Errorf("folder: signal %v: %w", sig, err)
+	}
+	return nil
+}
+
 // Ended is an error when the process has ended by itself.
 func (w *Worker) Ended() error {
 	if err, ended := w.proc.Exited(); ended {

@@ -1,0 +1,209 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"sessionfold/testenv"
+	"sessionfold/testenv/folder"
+)
+
+// brief makes a worker's session short, so that tests of it are.
+const brief = 6 * time.Second
+
+func shortSession(ws ...*folder.Worker) {
+	for _, w := range ws {
+		w.Env = append(w.Env, "FOLDER_KAFKA_SESSION_TIMEOUT="+brief.String())
+	}
+}
+
+// members gives the partitions of each member of the group, by instance.
+func (r *rig) members(ctx context.Context) (map[string][]string, error) {
+	ds, err := r.kafka.Admin.DescribeGroups(ctx, r.stream)
+	if err != nil {
+		return nil, err
+	}
+	g := ds[r.stream]
+	if g.Err != nil {
+		return nil, g.Err
+	}
+	if g.State != "Stable" {
+		return nil, fmt.Errorf("the group is %s", g.State)
+	}
+	out := map[string][]string{}
+	for _, m := range g.Members {
+		if m.InstanceID == nil {
+			return nil, fmt.Errorf("member %s is not static", m.MemberID)
+		}
+		a, ok := m.Assigned.AsConsumer()
+		if !ok {
+			return nil, fmt.Errorf("member %s has no assignment of a consumer", m.MemberID)
+		}
+		ps := []string{}
+		for _, t := range a.Topics {
+			for _, p := range t.Partitions {
+				ps = append(ps, fmt.Sprintf("%s[%d]", t.Topic, p))
+			}
+		}
+		slices.Sort(ps)
+		out[*m.InstanceID] = ps
+	}
+	return out, nil
+}
+
+// shared waits until the instances share all partitions and the group rests.
+func (r *rig) shared(within time.Duration, instances ...string) map[string][]string {
+	r.Helper()
+	all := 0
+	for _, n := range r.writer.Topics() {
+		all += int(n)
+	}
+	all -= int(r.writer.Topics()[r.stream+".agent.heartbeats"]) // read outside the group
+	ctx, cancel := context.WithTimeout(r.Context(), within+5*time.Second)
+	defer cancel()
+	var out map[string][]string
+	testenv.Eventually(r, within, func() (err error) {
+		if out, err = r.members(ctx); err != nil {
+			return err
+		}
+		n := 0
+		for _, i := range instances {
+			if len(out[i]) == 0 {
+				return fmt.Errorf("instance %s has nothing: %v", i, out)
+			}
+			n += len(out[i])
+		}
+		if n < all || len(out) != len(instances) {
+			return fmt.Errorf("%d of %d partitions are assigned to %d members", n, all, len(out))
+		}
+		return nil
+	})
+	return out
+}
+
+// A static member that stops and starts again within its session keeps its
+// partitions, and the other keeps its own.
+func TestKafkaStaticMemberKeepsItsPartitions(t *testing.T) {
+	r, _ := newKafkaRig(t)
+	b := r.another("b")
+	r.start()
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	before := r.shared(2*time.Minute, "e2e", "b")
+	for _, how := range []string{"stop", "kill"} {
+		if how == "stop" {
+			r.stop()
+		} else {
+			r.worker.Kill()
+		}
+		r.write(r.generated(21, 20)...)
+		r.start()
+		r.folded(90*time.Second, r.lane()) // it is back and works
+		if after := r.shared(60*time.Second, "e2e", "b"); !slices.Equal(after["e2e"], before["e2e"]) || !slices.Equal(after["b"], before["b"]) {
+			t.Fatalf("%s: the partitions moved: %v, they were %v", how, after, before)
+		}
+	}
+	if err := b.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+}
+
+// A worker is frozen past its session and comes back, under load: the other one
+// has its partitions then, and nothing that the frozen one had under way becomes
+// visible.
+func TestKafkaZombie(t *testing.T) {
+	r, _ := newKafkaRig(t)
+	b := r.another("b")
+	shortSession(r.worker, b)
+	r.start()
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.shared(2*time.Minute, "e2e", "b")
+	stop := r.load(31, 300)
+	r.moves(60 * time.Second)
+	for range 2 {
+		if err := b.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		r.shared(90*time.Second, "e2e") // everything is this one's
+		r.moves(60 * time.Second)
+		if err := b.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		r.shared(90*time.Second, "e2e", "b")
+		if err := b.Ended(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	r.folded(2*time.Minute, r.lane())
+	b.Kill()
+	r.await(2 * time.Minute)
+	r.sameAsReplay()
+	r.changesAreWhole()
+	r.stop()
+}
+
+// Two processes with one instance id, and so one transactional id: the newest
+// has the partitions, the older one ends with a message, and nothing is written
+// twice.
+func TestKafkaOneInstanceTwice(t *testing.T) {
+	r, _ := newKafkaRig(t)
+	twin := r.another("e2e")
+	stop := r.load(41, 300)
+	r.start()
+	r.moves(60 * time.Second)
+	if err := twin.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, 90*time.Second, func() error {
+		if r.worker.Ended() == nil {
+			return fmt.Errorf("the older one still runs")
+		}
+		return nil
+	})
+	t.Logf("the older one ended: %v", r.worker.Ended())
+	r.worker = twin
+	r.moves(60 * time.Second)
+	stop()
+	r.await(2 * time.Minute)
+	r.sameAsReplay()
+	r.changesAreWhole()
+	r.stop()
+}
+
+// A worker is frozen within a transaction for longer than that may take, but
+// not past its session: the broker aborts it, and the worker goes on with what
+// it owns.
+func TestKafkaTransactionTimesOut(t *testing.T) {
+	r, _ := newKafkaRig(t)
+	stop := r.load(51, 2_000)
+	r.start()
+	r.moves(60 * time.Second)
+	rounds := 2
+	if long {
+		rounds = 6
+	}
+	for range rounds {
+		if err := r.worker.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(12 * time.Second) // longer than a transaction may take, shorter than the session
+		if err := r.worker.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		r.moves(60 * time.Second)
+	}
+	stop()
+	r.await(2 * time.Minute)
+	r.sameAsReplay()
+	r.changesAreWhole()
+	r.stop()
+}
