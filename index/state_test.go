@@ -150,3 +150,45 @@ func TestCheckFindsHarmOfState(t *testing.T) {
 		})
 	}
 }
+
+// TestHistoryTurnsAround: with more outcomes than slots the last 1,000 are read
+// in their order, wherever the turn lies.
+func TestHistoryTurnsAround(t *testing.T) {
+	w := newWorld(7)
+	src := w.sources[0]
+	s := open(t, vfs.NewMem())
+	t.Cleanup(func() { closeStore(t, s) })
+	id, next := sessionID(1), uint64(0)
+	for _, n := range []int{1, 998, 1, 1, 700, 299, 1, 1500} {
+		var recs []wire.Record
+		for range n {
+			recs = append(recs, stateRec(next, id, false, fmt.Sprintf(`{"base_revision":%d,"op_id":"op%d","patch":[{"op":"add","path":"/n","value":%d}]}`, next, next, next)))
+			next++
+		}
+		apply(t, s, w.step(src, recs))
+		check(t, s)
+		if st, err := s.LoadState(src.Source, id); err != nil || st.Revision != next || st.Info != src.states[id].Info {
+			t.Fatalf("after %d outcomes: %+v, %v", next, st, err)
+		}
+		r := reader(t, s)
+		ks, err := r.Session(stream, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := fold.Merge(id, ks)
+		for _, limit := range []int{1, 7, 1000, 5000} {
+			got, err := r.History(id, m.State, limit)
+			if want := min(next, uint64(limit), 1000); err != nil || uint64(len(got)) != want {
+				t.Fatalf("%d of %d outcomes: %d, %v", limit, next, len(got), err)
+			}
+			for i := range got {
+				if want := next - uint64(len(got)-i); got[i].Number != want || got[i].Offset != want || got[i].Revision != want+1 {
+					t.Fatalf("of %d outcomes number %d is %+v", next, want, got[i])
+				}
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

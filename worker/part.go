@@ -82,7 +82,8 @@ func (p *Part) Expire(logStart uint64, reason fold.GapReason) {
 
 // Fold turns a batch into an encoded step on top of everything folded so far.
 // Offsets ascend and start at or above the frontier. No records gives a step
-// that carries the frontier alone, for gaps. The error is the store's.
+// that carries the frontier alone, for gaps. The error is the store's; the part is
+// then of no more use.
 func (p *Part) Fold(raw []wire.Raw) (*row.Batch, error) {
 	recs := p.cfg.Decoder.Decode(p.cfg.Source, raw)
 	if len(recs) != len(raw) {

@@ -56,3 +56,18 @@ func FuzzLog(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRestore: a base and a log that were damaged are an error, never a panic
+// and never without an end.
+func FuzzRestore(f *testing.F) {
+	f.Add(`{"a":[1,"x"]}`, string(appendLog(nil, delta(`[{"op":"add","path":"/a/0","value":{"b":1}}]`).Patch)))
+	f.Add(`{"a`, "")
+	f.Add(`[[[`, "\x02\x02/0")
+	f.Fuzz(func(t *testing.T, base, log string) {
+		info := Info{Known: true, Applied: 1, Base: 1, BaseSize: uint64(len(base)), Slots: 1, LogBytes: uint64(len(log)), Size: uint64(len(base))}
+		s, err := Restore(info, base, log, []Entry{{Outcome: Applied, At: -1}})
+		if err == nil {
+			t.Fatalf("no text has the digest 0, but %q was taken", s.Doc.Text())
+		}
+	})
+}

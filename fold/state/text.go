@@ -13,6 +13,9 @@ import (
 func skipText(s string, i int) int {
 	for i++; ; i++ {
 		n := strings.IndexByte(s[i:], '"')
+		if n < 0 {
+			panic("state: a text without an end") // see Restore
+		}
 		i += n
 		back := 0
 		for s[i-1-back] == '\\' {
