@@ -5,27 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"golang.org/x/sync/errgroup"
-
-	"sessionfold/index/row"
-	"sessionfold/wire"
 )
-
-// buffer holds what was polled of a source and is not folded yet.
-type buffer struct {
-	raw   []wire.Raw
-	bytes int
-	epoch int32 // leader epoch of the last record
-}
-
-// sealed is a set of steps on its way to a commit.
-type sealed struct {
-	lives []*owned
-	steps []Step
-	count []int // records per step
-	bytes int
-}
 
 // result is what became of a commit.
 type result struct {
@@ -35,54 +15,6 @@ type result struct {
 	took, disk time.Duration
 	err        error // the store's, after Kafka committed
 	fatal      error
-}
-
-// fold turns everything buffered into steps, each source by itself.
-func (w *Worker) fold() {
-	begin := time.Now()
-	if !w.stopping && w.nextPrelude() {
-		return
-	}
-	type job struct {
-		o     *owned
-		batch *row.Batch
-		err   error
-	}
-	var jobs []*job
-	for _, o := range w.living() {
-		if o.part != nil && o.trouble == nil && !o.waiting() && (len(o.buffer.raw) > 0 || o.part.HasGap()) {
-			jobs = append(jobs, &job{o: o})
-		}
-	}
-	var g errgroup.Group
-	g.SetLimit(w.cfg.Parallel)
-	for _, j := range jobs {
-		g.Go(func() error {
-			j.batch, j.err = j.o.part.Fold(j.o.buffer.raw)
-			return nil
-		})
-	}
-	_ = g.Wait() // each job keeps its own error
-	s := &sealed{}
-	for _, j := range jobs {
-		o := j.o
-		if j.err != nil {
-			o.trouble = j.err
-		} else {
-			s.lives = append(s.lives, o)
-			if len(o.buffer.raw) > 0 {
-				o.epoch = o.buffer.epoch
-			}
-			s.steps = append(s.steps, Step{Batch: j.batch, TopicUUID: o.uuid, Epoch: o.epoch})
-			s.count = append(s.count, len(o.buffer.raw))
-			s.bytes += o.buffer.bytes
-		}
-		w.drop(o)
-	}
-	if len(s.steps) > 0 {
-		w.ready = s
-	}
-	w.count(func(st *Stats) { st.FoldSeconds += time.Since(begin).Seconds() })
 }
 
 // tally counts what is buffered; sources that were given up took theirs along.
@@ -107,20 +39,14 @@ func (w *Worker) drop(o *owned) {
 func (w *Worker) launch(ctx context.Context) {
 	s := w.ready
 	w.ready = nil
-	keep := 0
-	for i, o := range s.lives {
-		if w.isDead(o) || o.trouble != nil {
-			continue
-		}
-		s.steps[i].Expect, s.steps[i].Marker = o.expect, o.marker
-		s.lives[keep], s.steps[keep], s.count[keep] = o, s.steps[i], s.count[i]
-		keep++
-	}
-	if keep == 0 {
+	s.live(func(o *owned) bool { return !w.isDead(o) && o.trouble == nil })
+	if len(s.lives) == 0 {
 		return
 	}
-	s.lives, s.steps, s.count = s.lives[:keep], s.steps[:keep], s.count[:keep]
-	w.flight = s
+	for i, o := range s.lives {
+		s.steps[i].Expect, s.steps[i].Marker = o.expect, o.marker
+	}
+	w.flight, w.launched = s, time.Now()
 	go func() {
 		w.results <- w.commit(ctx, s)
 		w.wake()
@@ -186,7 +112,7 @@ func (w *Worker) finish(r *result) error {
 			w.preludeDone(o, r.steps[i].Batch)
 			continue
 		}
-		o.part.Applied()
+		o.applied += r.folds[i] // the part may be at work
 		if o.short != nil {
 			w.again(o, o.short, time.Second)
 		}

@@ -32,9 +32,12 @@ type owned struct {
 	marker  bool
 	trouble error // what a poll said; answered when no commit is in flight
 	buffer  buffer
-	prelude *prelude // nil: none is left
-	ask     *ask     // somebody wants the source begun anew; under Worker.mu
-	kept    bool     // it goes on as another life of this process
+	spare   []wire.Raw // memory for the next buffer
+	next    uint64     // behind the last record that was taken in, or behind a gap
+	applied int        // folds that are in the store and that the part was not told of
+	prelude *prelude   // nil: none is left
+	ask     *ask       // somebody wants the source begun anew; under Worker.mu
+	kept    bool       // it goes on as another life of this process
 }
 
 func (w *Worker) newOwned(tp wire.TopicPartition, member string) *owned {

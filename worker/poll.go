@@ -9,14 +9,27 @@ import (
 
 const (
 	longestPoll = 250 * time.Millisecond // so that the loop is seen to come round
-	onePoll     = 20_000                 // records, so that a batch is not overshot by much
+	onePoll     = 8_192                  // records, so that the fold begins early
 )
+
+// room is how many records may be polled now: what is not folded yet is at most
+// one batch, and never more than keeps the fold busy.
+func (w *Worker) room() int {
+	held, bytes := w.buffered, w.bufferedBytes
+	if w.folding != nil {
+		held, bytes = held+w.folding.records, bytes+w.folding.bytes
+	}
+	if bytes >= w.cfg.BatchBytes {
+		return 0
+	}
+	return min(onePoll, min(w.cfg.BatchRecords, 3*foldAt)-held)
+}
 
 // poll waits for records, but not when there is no room for them.
 func (w *Worker) poll(ctx context.Context, now time.Time) error {
 	wait := longestPoll
-	if w.buffered > 0 && w.ready == nil {
-		wait = max(w.since.Add(w.cfg.BatchInterval).Sub(now), 0)
+	if w.flight == nil && (w.ready != nil || w.buffered > 0 && w.folding == nil) {
+		wait = max(w.launched.Add(w.cfg.BatchInterval).Sub(now), 0)
 	}
 	w.mu.Lock()
 	for _, o := range w.queue { // restores whose pause ends sooner
@@ -31,11 +44,12 @@ func (w *Worker) poll(ctx context.Context, now time.Time) error {
 	if w.woken.Swap(false) {
 		cancel()
 	}
-	if w.buffered >= w.cfg.BatchRecords || w.bufferedBytes >= w.cfg.BatchBytes {
-		<-pctx.Done() // a commit is in flight and a batch is ready behind it
+	room := w.room()
+	if room <= 0 {
+		<-pctx.Done() // a fold is going on, or a commit is in flight and a batch is ready behind it
 		return nil
 	}
-	fetched, notes, err := w.env.Poll(pctx, min(onePoll, w.cfg.BatchRecords-w.buffered))
+	fetched, notes, err := w.env.Poll(pctx, room)
 	if err != nil {
 		return err
 	}
@@ -72,20 +86,14 @@ func (w *Worker) take(f *wire.Fetched) {
 	if o.part == nil || o.trouble != nil || o.waiting() {
 		return // not restored yet: it seeks then
 	}
-	next := o.part.Frontier().Next
-	if n := len(o.buffer.raw); n > 0 {
-		next = o.buffer.raw[n-1].Offset + 1
-	}
 	recs := f.Records
-	for len(recs) > 0 && recs[0].Offset < next {
+	for len(recs) > 0 && recs[0].Offset < o.next {
 		recs = recs[1:]
 	}
 	if len(recs) == 0 {
 		return
 	}
-	if w.buffered == 0 {
-		w.since = time.Now()
-	}
+	o.next = recs[len(recs)-1].Offset + 1
 	o.buffer.raw = append(o.buffer.raw, recs...)
 	o.buffer.bytes += f.Bytes
 	o.buffer.epoch = f.Epoch

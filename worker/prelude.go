@@ -15,8 +15,8 @@ type prelude struct {
 	out bool // a batch is on its way
 }
 
-// nextPrelude seals the next batch of a source that has one; false when none has.
-func (w *Worker) nextPrelude() bool {
+// nextPrelude seals the next batch of a source that has one.
+func (w *Worker) nextPrelude() {
 	for _, o := range w.living() {
 		p := o.prelude
 		if p == nil || p.out || o.trouble != nil {
@@ -31,10 +31,9 @@ func (w *Worker) nextPrelude() bool {
 			continue
 		}
 		p.out = true
-		w.ready = &sealed{lives: []*owned{o}, steps: []Step{{Batch: b, TopicUUID: o.uuid, Epoch: o.epoch}}, count: []int{0}}
-		return true
+		w.ready = &sealed{lives: []*owned{o}, steps: []Step{{Batch: b, TopicUUID: o.uuid, Epoch: o.epoch}}, count: []int{0}, folds: []int{0}, alone: true}
+		return
 	}
-	return false
 }
 
 // preludeDone takes a committed batch of a prelude in.

@@ -201,6 +201,7 @@ func (w *Worker) takeRestored(r *restored) {
 // activate lets the source be fetched from where the store stands.
 func (w *Worker) activate(o *owned, r *restored) {
 	next := r.part.Frontier().Next
+	o.next = next
 	w.set(o, func(s *SourceStatus) {
 		s.Source, s.State, s.Since, s.Err, s.Prelude = r.id.Source, Active, time.Now(), "", false
 		s.Next, s.High, s.LogStart = next-r.part.Frontier().Skipped, r.id.High, r.id.LogStart

@@ -11,18 +11,19 @@ import (
 func (w *Worker) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), w.cfg.StopTimeout)
 	defer cancel()
-	w.stopping = true
 	for {
-		if w.flight == nil && w.ready == nil {
+		if w.folding == nil && w.flight == nil && w.ready == nil {
 			w.fold()
 		}
-		if w.flight == nil && w.ready != nil {
+		if w.folding == nil && w.flight == nil && w.ready != nil {
 			w.launch(ctx)
 		}
-		if w.flight == nil {
+		if w.folding == nil && w.flight == nil {
 			return nil
 		}
 		select {
+		case f := <-w.folded:
+			w.takeFolded(f)
 		case r := <-w.results:
 			if r.fail != nil {
 				w.log.Warn("the last commit failed; what it held is folded again after the next start", "where", r.fail.Where, "err", r.fail.Err)
@@ -46,6 +47,9 @@ func (w *Worker) shut() {
 	w.end()
 	w.apply.Unlock()
 	w.restores.Wait()
+	if w.folding != nil {
+		<-w.folded
+	}
 	if w.flight != nil {
 		select {
 		case <-w.results:

@@ -53,13 +53,14 @@ type Worker struct {
 	restores      sync.WaitGroup    // and rebuilds
 	rebuilding    chan struct{}     // one at a time
 	results       chan *result
-	flight        *sealed // being committed
-	ready         *sealed // folded, waits for the flight to end
-	buffered      int     // records
+	flight        *sealed   // being committed
+	launched      time.Time // when the last one was sent off
+	folded        chan *folding
+	folding       *folding // going on
+	ready         *sealed  // folded, waits for the flight to end
+	buffered      int      // records
 	bufferedBytes int
-	since         time.Time // when the first of them came
 	fences        []time.Time
-	stopping      bool
 }
 
 // New makes a worker that owns nothing yet. The env may be completed until Run.
@@ -90,7 +91,7 @@ func New(cfg Config, env *Env) *Worker {
 		owned:     map[wire.TopicPartition]*owned{},
 		restoring: map[wire.TopicPartition]bool{}, renewed: map[string]uint64{},
 		rebuilding: make(chan struct{}, 1),
-		results:    make(chan *result, 1),
+		results:    make(chan *result, 1), folded: make(chan *folding, 1),
 	}
 	w.stats.CommitFailures = map[string]uint64{}
 	w.life, w.end = context.WithCancel(context.Background())
@@ -106,6 +107,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	w.count(func(s *Stats) { s.Started = true })
+	w.launched = time.Now()
 	for ctx.Err() == nil {
 		if err := w.turn(ctx); err != nil {
 			return err
@@ -126,15 +128,21 @@ func (w *Worker) turn(ctx context.Context) error {
 		w.reopen()
 		w.startRestores(now)
 	}
-	if w.ready == nil && w.due(now) {
+	if w.folding == nil && w.ready == nil {
+		w.nextPrelude()
+	}
+	if w.foldDue(now) {
 		w.fold()
 	}
-	if w.ready != nil && w.flight == nil {
+	if w.ready != nil && w.flight == nil && w.commitDue(now) {
 		w.launch(ctx)
 	}
 	w.count(func(s *Stats) {
 		s.LastLoop, s.Buffered = now, w.buffered
-		s.Idle = w.buffered == 0 && w.flight == nil && w.ready == nil
+		if w.folding != nil {
+			s.Buffered += w.folding.records
+		}
+		s.Idle = s.Buffered == 0 && w.flight == nil && w.ready == nil
 	})
 	return w.poll(ctx, now)
 }
@@ -147,6 +155,11 @@ func (w *Worker) collect() error {
 	w.mu.Unlock()
 	for _, r := range restored {
 		w.takeRestored(r)
+	}
+	select {
+	case f := <-w.folded:
+		w.takeFolded(f)
+	default:
 	}
 	select {
 	case r := <-w.results:
@@ -176,26 +189,4 @@ func (w *Worker) react() {
 			w.again(o, nil, 0)
 		}
 	}
-}
-
-// due says whether it is time to fold.
-func (w *Worker) due(now time.Time) bool {
-	if w.buffered >= w.cfg.BatchRecords || w.bufferedBytes >= w.cfg.BatchBytes {
-		return true
-	}
-	if w.buffered > 0 {
-		return now.Sub(w.since) >= w.cfg.BatchInterval
-	}
-	for _, o := range w.living() {
-		if p := o.prelude; p != nil {
-			if !p.out && o.trouble == nil {
-				return true
-			}
-			continue
-		}
-		if o.part != nil && o.part.HasGap() {
-			return true // a gap without records
-		}
-	}
-	return false
 }
