@@ -107,12 +107,18 @@ func (t *Timeline) Close() error {
 type Page struct {
 	Items    []Event
 	More     bool   // rows follow the last item
+	Hidden   uint64 // rows that were left out before the last item
 	Frontier Bounds // what a later page passes to pin this one's frontier
 }
 
 // Events reads one page: at most limit rows behind an address, nil for the
 // beginning.
 func (r *Reader) Events(id wire.ID, sources []fold.Keyed, after *wire.Address, bounds Bounds, limit int) (Page, error) {
+	return r.EventsBut(nil, id, sources, after, bounds, limit)
+}
+
+// EventsBut is Events without the rows that hide picks out; nil picks none.
+func (r *Reader) EventsBut(hide func(*Event) bool, id wire.ID, sources []fold.Keyed, after *wire.Address, bounds Bounds, limit int) (Page, error) {
 	p := Page{Frontier: bounds}
 	if bounds == nil {
 		p.Frontier = make(Bounds, len(sources))
@@ -124,12 +130,21 @@ func (r *Reader) Events(id wire.ID, sources []fold.Keyed, after *wire.Address, b
 	if err != nil {
 		return Page{}, err
 	}
+	hidden := uint64(0) // behind the last item
 	for t.Next() {
+		if hide != nil && hide(t.Event()) {
+			hidden++
+			continue
+		}
 		if len(p.Items) == limit {
 			p.More = true
 			break
 		}
 		p.Items = append(p.Items, *t.Event())
+		p.Hidden, hidden = p.Hidden+hidden, 0
+	}
+	if !p.More {
+		p.Hidden += hidden
 	}
 	return p, errors.Join(t.Err(), t.Close())
 }

@@ -16,7 +16,7 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound := binding("events", v.stream.Name, q.ID.String(), strconv.FormatBool(q.FixedFrontier))
+	bound := binding("events", v.stream.Name, q.ID.String(), strconv.FormatBool(q.FixedFrontier), strconv.FormatBool(q.Collapse))
 	var fields []byte
 	if q.Cursor != nil {
 		if fields, err = openCursor(cursorEvents, bound, *q.Cursor); err != nil {
@@ -34,11 +34,15 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 			return nil, err
 		}
 	}
-	p, err := v.snap.Events(q.ID, s.Sources, after, pinned, limit)
+	var hide func(*index.Event) bool
+	if q.Collapse {
+		hide = laterChunk
+	}
+	p, err := v.snap.EventsBut(hide, q.ID, s.Sources, after, pinned, limit)
 	if err != nil {
 		return nil, err
 	}
-	page := &wire.SessionEventsPage{Items: make([]wire.SessionEvent, len(p.Items)), FixedFrontier: q.FixedFrontier}
+	page := &wire.SessionEventsPage{Items: make([]wire.SessionEvent, len(p.Items)), FixedFrontier: q.FixedFrontier, Collapsed: p.Hidden}
 	for i := range p.Items {
 		page.Items[i] = event(s, &p.Items[i])
 	}
@@ -51,6 +55,21 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 		page.Cursor, err = sealEventsCursor(bound, &p.Items[len(p.Items)-1], s, p.Frontier, q.FixedFrontier)
 	}
 	return page, err
+}
+
+// laterChunk says that a row is of a chunk stream and not its opening one. The
+// opening row stands for the stream; the response has the same correlation. A
+// chunk that is invalid belongs to no stream.
+func laterChunk(e *index.Event) bool {
+	if e.Kind != wire.KindChunk || e.Display == wire.DisplayInvalid {
+		return false
+	}
+	for i := range e.Summary {
+		if e.Summary[i].Key == wire.SumSequence {
+			return e.Summary[i].Num > 0
+		}
+	}
+	return true
 }
 
 // event gives the read type of a timeline row.

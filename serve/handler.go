@@ -45,9 +45,8 @@ func (h *handler) routes(mux *http.ServeMux) {
 	h.method(mux, http.MethodGet, session+"/events", h.httpEvents)
 	h.method(mux, http.MethodGet, session+"/sources", h.httpSources)
 	h.method(mux, http.MethodGet, session+"/state", h.httpState)
-	for _, later := range []string{"/links", "/audit"} {
-		h.method(mux, http.MethodGet, session+later, h.httpUnsupported)
-	}
+	h.method(mux, http.MethodGet, session+"/links", h.httpLinks)
+	h.method(mux, http.MethodGet, session+"/audit", h.httpUnsupported)
 	h.method(mux, http.MethodPost, p+"/op/{code}", h.httpOp)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, wire.Errorf(wire.ErrNotFound, "no such route; the reads are below %s", p))
@@ -79,16 +78,17 @@ func (h *handler) httpList(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) httpGet(w http.ResponseWriter, r *http.Request) {
-	p := newParams(r.URL.RawQuery)
-	q := &wire.SessionGet{Stream: r.PathValue("stream"), ID: p.pathID(r)}
+	p := newParams(r.URL.RawQuery, "subtree")
+	q := &wire.SessionGet{Stream: r.PathValue("stream"), ID: p.pathID(r), Subtree: p.flag("subtree")}
 	h.serve(w, r, q.Stream, p, q)
 }
 
 func (h *handler) httpEvents(w http.ResponseWriter, r *http.Request) {
-	p := newParams(r.URL.RawQuery, "cursor", "limit", "fixed_frontier")
+	p := newParams(r.URL.RawQuery, "cursor", "limit", "fixed_frontier", "collapse")
 	q := &wire.SessionEvents{
 		Stream: r.PathValue("stream"), ID: p.pathID(r),
 		Cursor: p.text("cursor"), Limit: p.limit("limit"), FixedFrontier: p.flag("fixed_frontier"),
+		Collapse: p.flag("collapse"),
 	}
 	h.serve(w, r, q.Stream, p, q)
 }
@@ -96,6 +96,12 @@ func (h *handler) httpEvents(w http.ResponseWriter, r *http.Request) {
 func (h *handler) httpState(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "history_limit")
 	q := &wire.SessionState{Stream: r.PathValue("stream"), ID: p.pathID(r), HistoryLimit: p.limit("history_limit")}
+	h.serve(w, r, q.Stream, p, q)
+}
+
+func (h *handler) httpLinks(w http.ResponseWriter, r *http.Request) {
+	p := newParams(r.URL.RawQuery, "surface")
+	q := &wire.SessionLinks{Stream: r.PathValue("stream"), ID: p.pathID(r), Surface: p.text("surface")}
 	h.serve(w, r, q.Stream, p, q)
 }
 
@@ -142,8 +148,6 @@ func (h *handler) read(ctx context.Context, s Stream, q any) (any, error) {
 	switch q := q.(type) {
 	case *wire.SessionChangesRequest:
 		return h.changes(ctx, s, q)
-	case *wire.SessionLinks:
-		return nil, wire.Errorf(wire.ErrUnsupported, "this version does not serve this read; capabilities lists what it serves")
 	}
 	if h.opt.Coverage != nil {
 		if err := h.opt.Coverage(s.Name); err != nil {

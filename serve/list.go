@@ -80,7 +80,11 @@ func (v *view) fillPage(w *index.Walk, f *filter, bound [8]byte, limit int) (pag
 			return nil, begin, v.ctx.Err()
 		}
 		if s := fold.Merge(w.Session()); s != nil && f.match(s) {
-			page.Items = append(page.Items, v.info(s))
+			info, err := v.whole(s)
+			if err != nil {
+				return nil, begin, err
+			}
+			page.Items = append(page.Items, info)
 		}
 		at, more = w.Cursor(), w.Next()
 	}

@@ -94,7 +94,7 @@ func TestOpErrors(t *testing.T) {
 	r, _ = w.op(wire.CodeSessionState, wire.SessionState{Stream: stream, ID: id})
 	check("state of an unknown session", r, wire.ErrNotFound)
 	r, _ = w.op(wire.CodeSessionLinks, wire.SessionLinks{Stream: stream, ID: id})
-	check("links", r, wire.ErrUnsupported)
+	check("links of an unknown session", r, wire.ErrNotFound)
 	r, _ = w.op(wire.CodeSessionChanges, wire.SessionChangesRequest{Stream: stream})
 	check("changes without a topic", r, wire.ErrUnsupported)
 	r, _ = w.op(1000717, wire.SessionGet{Stream: stream, ID: id})

@@ -23,6 +23,8 @@ const (
 	// DefaultCountBudget is how many sessions `total` counts; with more there is
 	// no total, because a number that is not known is left out.
 	DefaultCountBudget = 200_000
+	// DefaultSubtreeBudget is how many sessions below one a read adds up.
+	DefaultSubtreeBudget = 10_000
 
 	maxRequestBytes = 64 << 10 // body of a CBOR request
 )
@@ -52,8 +54,9 @@ type Options struct {
 
 	Tokens *Tokens // nil: no authentication, see CheckListen
 
-	SearchBudget int // default DefaultSearchBudget
-	CountBudget  int // default DefaultCountBudget
+	SearchBudget  int // default DefaultSearchBudget
+	CountBudget   int // default DefaultCountBudget
+	SubtreeBudget int // default DefaultSubtreeBudget
 
 	// Observe is told of every request: the route's pattern (never an id), the
 	// status code and how long it took.
@@ -84,6 +87,9 @@ func (o *Options) fill() {
 	}
 	if o.CountBudget <= 0 {
 		o.CountBudget = DefaultCountBudget
+	}
+	if o.SubtreeBudget <= 0 {
+		o.SubtreeBudget = DefaultSubtreeBudget
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))

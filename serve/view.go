@@ -86,14 +86,19 @@ func (v *view) read(q any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		info := v.info(s)
-		return &info, nil
+		info, err := v.whole(s)
+		if err == nil && q.Subtree {
+			info.Subtree, err = v.subtree(s)
+		}
+		return &info, err
 	case *wire.SessionList:
 		return v.list(q)
 	case *wire.SessionEvents:
 		return v.events(q)
 	case *wire.SessionState:
 		return v.document(q)
+	case *wire.SessionLinks:
+		return v.links(q)
 	case *wire.SessionSourcesRequest:
 		return v.sources(q)
 	}

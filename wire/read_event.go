@@ -100,6 +100,7 @@ type SessionEventsPage struct {
 	FixedFrontier bool               `json:"fixed_frontier" cbor:"fixed_frontier"`
 	Gaps          []SourceGap        `json:"gaps,omitempty" cbor:"gaps,omitempty"`
 
+	Collapsed  uint64      `json:"collapsed,omitempty" cbor:"-"`   // additive: chunk rows that were left out since the page before
 	NativeGaps []NativeGap `json:"native_gaps,omitempty" cbor:"-"` // additive: missing sequence numbers of a foreign dialect
 }
 

@@ -21,6 +21,8 @@ const (
 type SessionGet struct {
 	Stream string `cbor:"stream"`
 	ID     ID     `cbor:"id"`
+
+	Subtree bool `cbor:"-"` // additive, of HTTP: sums over the tree below
 }
 
 // SessionList asks for a page of sessions. Limit 0 leaves the size to the
@@ -44,6 +46,8 @@ type SessionEvents struct {
 	Cursor        *string `cbor:"cursor,omitempty"`
 	Limit         uint32  `cbor:"limit"`
 	FixedFrontier bool    `cbor:"fixed_frontier"`
+
+	Collapse bool `cbor:"-"` // additive, of HTTP: of a chunk stream only the opening chunk
 }
 
 // SessionState asks for the state document.

@@ -129,6 +129,7 @@ type SubtreeSums struct {
 	TokensOut  uint64 `json:"tokens_out"`
 	CostMicros uint64 `json:"cost_micros"`
 	Errors     uint64 `json:"errors"`
+	Truncated  bool   `json:"truncated,omitempty"` // the tree is larger than one read looks at: the sums are lower bounds
 }
 
 // SessionPage is one page of the session list, newest start first.

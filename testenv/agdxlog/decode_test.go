@@ -48,10 +48,14 @@ func TestDecoderReadsThem(t *testing.T) {
 		"memory":       {func(s *agdxlog.Session) { s.Remember("m", "fact", "x"); s.Forget("m"); s.Feedback("m", 1) }, []wire.Display{wire.DisplayMemoryCreated, wire.DisplayMemoryForgotten, wire.DisplayMemoryFeedback}},
 		"policy":       {func(s *agdxlog.Session) { s.Policy("r", true) }, []wire.Display{wire.DisplayPolicyDecision}},
 		"step":         {func(s *agdxlog.Session) { s.Step("x") }, []wire.Display{wire.DisplayWorkflowStep}},
-		"dead letter":  {func(s *agdxlog.Session) { s.DeadLetter(3) }, []wire.Display{wire.DisplayDeadLetter}},
-		"undecodable":  {func(s *agdxlog.Session) { s.Undecodable(lane); s.Cut(lane); s.Tombstone(lane) }, []wire.Display{0, 0, 0}},
-		"invalid":      {func(s *agdxlog.Session) { s.Invalid(lane); s.Invalid(wire.RoleMemory) }, []wire.Display{wire.DisplayInvalid, wire.DisplayInvalid}},
-		"huge":         {func(s *agdxlog.Session) { s.Huge(lane, 5<<20) }, []wire.Display{wire.DisplayAgentMessage}},
+		"link": {func(s *agdxlog.Session) {
+			s.Link(wire.RoleAudit, agdxlog.Resource{Surface: "kv", Resource: "r", Item: "i", Relation: "wrote"})
+		}, []wire.Display{wire.DisplayKVSet}},
+		"parked":      {func(s *agdxlog.Session) { s.Park(wire.Pos{}, wire.Pos{}); s.Unpark(wire.Pos{}, wire.Pos{}) }, []wire.Display{wire.DisplaySessionParked, wire.DisplaySessionUnparked}},
+		"dead letter": {func(s *agdxlog.Session) { s.DeadLetter(3) }, []wire.Display{wire.DisplayDeadLetter}},
+		"undecodable": {func(s *agdxlog.Session) { s.Undecodable(lane); s.Cut(lane); s.Tombstone(lane) }, []wire.Display{0, 0, 0}},
+		"invalid":     {func(s *agdxlog.Session) { s.Invalid(lane); s.Invalid(wire.RoleMemory) }, []wire.Display{wire.DisplayInvalid, wire.DisplayInvalid}},
+		"huge":        {func(s *agdxlog.Session) { s.Huge(lane, 5<<20) }, []wire.Display{wire.DisplayAgentMessage}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := read(c.write)
