@@ -29,7 +29,7 @@ func TestKafkaBrokersGoUnderLoad(t *testing.T) {
 	hows := []string{"stop", "kill", "freeze"}
 	r.start()
 	stop := r.load(11, 300)
-	r.moves(60 * time.Second)
+	r.moves(2 * time.Minute)
 	for id := int32(1); id <= kafka.Brokers; id++ {
 		for i, how := range hows {
 			if !long && i != int(id-1) {
@@ -39,14 +39,14 @@ func TestKafkaBrokersGoUnderLoad(t *testing.T) {
 			if err := gone(ctx, c.Broker[id], how); err != nil {
 				t.Fatal(err)
 			}
-			r.moves(90 * time.Second)
+			r.moves(2 * time.Minute)
 			if err := c.Heal(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.InSync(ctx, append(internal, r.lane(), r.changelog(), r.changesTopic())...); err != nil {
 				t.Fatal(err)
 			}
-			r.moves(90 * time.Second)
+			r.moves(2 * time.Minute)
 		}
 	}
 	stop()
@@ -74,7 +74,7 @@ func TestKafkaLeadersMoveUnderLoad(t *testing.T) {
 	defer cancel()
 	r.start()
 	stop := r.load(12, 300)
-	r.moves(60 * time.Second)
+	r.moves(2 * time.Minute)
 	topics := append([]string{r.lane(), r.changelog(), r.changesTopic()}, internal...)
 	rounds := 2
 	if long {
@@ -92,7 +92,7 @@ func TestKafkaLeadersMoveUnderLoad(t *testing.T) {
 			t.Fatal("no leader moved")
 		}
 		t.Logf("%d leaders moved", moved)
-		r.moves(60 * time.Second)
+		r.moves(2 * time.Minute)
 	}
 	stop()
 	r.await(2 * time.Minute)

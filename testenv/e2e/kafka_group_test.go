@@ -127,13 +127,13 @@ func TestKafkaZombie(t *testing.T) {
 	}
 	r.shared(2*time.Minute, "e2e", "b")
 	stop := r.load(31, 300)
-	r.moves(60 * time.Second)
+	r.moves(2 * time.Minute)
 	for range 2 {
 		if err := b.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
 		r.shared(90*time.Second, "e2e") // everything is this one's
-		r.moves(60 * time.Second)
+		r.moves(2 * time.Minute)
 		if err := b.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestKafkaOneInstanceTwice(t *testing.T) {
 	twin := r.another("e2e")
 	stop := r.load(41, 300)
 	r.start()
-	r.moves(60 * time.Second)
+	r.moves(2 * time.Minute)
 	if err := twin.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestKafkaOneInstanceTwice(t *testing.T) {
 	})
 	t.Logf("the older one ended: %v", r.worker.Ended())
 	r.worker = twin
-	r.moves(60 * time.Second)
+	r.moves(2 * time.Minute)
 	stop()
 	r.await(2 * time.Minute)
 	r.sameAsReplay()
@@ -186,7 +186,7 @@ func TestKafkaTransactionTimesOut(t *testing.T) {
 	r, _ := newKafkaRig(t)
 	stop := r.load(51, 2_000)
 	r.start()
-	r.moves(60 * time.Second)
+	r.moves(2 * time.Minute)
 	rounds := 2
 	if long {
 		rounds = 6
@@ -199,7 +199,7 @@ func TestKafkaTransactionTimesOut(t *testing.T) {
 		if err := r.worker.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		r.moves(60 * time.Second)
+		r.moves(2 * time.Minute)
 	}
 	stop()
 	r.await(2 * time.Minute)

@@ -93,7 +93,7 @@ func (r *rig) committed(ctx context.Context) (sum int64, err error) {
 // and so are the brokers.
 func (r *rig) moves(within time.Duration) {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), within)
+	ctx, cancel := context.WithTimeout(r.Context(), within+5*time.Second)
 	defer cancel()
 	began, from := time.Now(), int64(-1)
 	testenv.Eventually(r, within, func() error {

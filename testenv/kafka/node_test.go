@@ -12,6 +12,9 @@ import (
 )
 
 func TestATopicSurvivesACrashOfTheBroker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a JVM")
+	}
 	kafka.Need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
