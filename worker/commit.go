@@ -119,7 +119,8 @@ func (w *Worker) finish(r *result) error {
 	}
 	w.mu.Lock()
 	for i, o := range r.lives {
-		o.status.Next, o.status.Tries = r.steps[i].Batch.Frontier.Next, 0
+		f := r.steps[i].Batch.Frontier
+		o.status.Next, o.status.Frontier, o.status.Tries = f.Next, f, 0
 	}
 	w.stats.Records += uint64(records)
 	w.stats.Bytes += uint64(r.bytes)

@@ -133,7 +133,7 @@ func (w *Worker) again(o *owned, err error, pause time.Duration) {
 	n.tries, n.ask = o.tries, o.ask
 	n.startAt = time.Now().Add(pause)
 	n.status.Source, n.status.Next, n.status.High, n.status.LogStart = o.status.Source, o.status.Next, o.status.High, o.status.LogStart
-	n.status.Tries = o.tries
+	n.status.Tries, n.status.Frontier = o.tries, o.status.Frontier
 	if err != nil {
 		n.status.State, n.status.Err = Paused, err.Error()
 	}

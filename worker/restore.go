@@ -205,6 +205,7 @@ func (w *Worker) activate(o *owned, r *restored) {
 	w.set(o, func(s *SourceStatus) {
 		s.Source, s.State, s.Since, s.Err, s.Prelude = r.id.Source, Active, time.Now(), "", false
 		s.Next, s.High, s.LogStart = next-r.part.Frontier().Skipped, r.id.High, r.id.LogStart
+		s.Frontier = r.part.Frontier()
 	})
 	w.log.Info("source is active", "source", o.tp.String(), "next", next, "changelog_records", r.records, "took", r.took.Round(time.Millisecond))
 	// Always, equal or not: the store's offset is the truth, whatever the group says.

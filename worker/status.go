@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"sessionfold/fold"
 	"sessionfold/wire"
 )
 
@@ -37,6 +38,10 @@ type SourceStatus struct {
 	Next     uint64 // next offset to fold, of what is committed
 	High     uint64 // as last seen by a fetch
 	LogStart uint64 // likewise
+
+	// Frontier is what is committed, with what was counted since the source's
+	// first offset.
+	Frontier fold.Frontier
 
 	Restored  uint64 // changelog records read by the restore that goes on, or was last
 	Remaining uint64 // changelog offsets it has still to read

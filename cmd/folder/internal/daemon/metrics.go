@@ -101,6 +101,7 @@ var (
 	rebalancesDesc = desc("rebalanced_partitions_total", "Partitions assigned, revoked and lost.", "event")
 	stateDesc      = desc("source_state", "1 for the state a partition of this worker is in.", "topic", "partition", "state")
 	lagDesc        = desc("source_lag_records", "Offsets between the next one to fold and the high watermark.", "topic", "partition")
+	countedDesc    = desc("source_records_total", "Records of a partition since its first offset, by what was made of them: folded (all but heartbeats), and of these undecodable, invalid, unattributed, link_refused (links to a session of another stream).", "topic", "partition", "kind")
 	nextDesc       = desc("source_next_offset", "Next offset to fold, of what is committed.", "topic", "partition")
 )
 
@@ -125,6 +126,15 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(nextDesc, prometheus.GaugeValue, float64(src.Next), topic, partition)
 		if src.High >= src.Next {
 			ch <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, float64(src.High-src.Next), topic, partition)
+		}
+		f := &src.Frontier
+		if src.State != worker.Active && f.Next == 0 {
+			continue // not known yet, rather than 0
+		}
+		for kind, n := range map[string]uint64{
+			"folded": f.Records, "undecodable": f.Undecodable, "invalid": f.Invalid, "unattributed": f.Unattributed, "link_refused": f.LinksRefused,
+		} {
+			ch <- prometheus.MustNewConstMetric(countedDesc, prometheus.CounterValue, float64(n), topic, partition, kind)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"sessionfold/fold"
 	"sessionfold/wire"
 	"sessionfold/worker"
 )
@@ -19,7 +20,7 @@ func (fixed) Stats() worker.Stats {
 
 func (fixed) Sources() []worker.SourceStatus {
 	return []worker.SourceStatus{
-		{TopicPartition: wire.TopicPartition{Topic: "s.agent.sessions", Partition: 1}, State: worker.Active, Next: 40, High: 50},
+		{TopicPartition: wire.TopicPartition{Topic: "s.agent.sessions", Partition: 1}, State: worker.Active, Next: 40, High: 50, Frontier: fold.Frontier{Next: 40, Records: 38, Invalid: 2, LinksRefused: 5}},
 		{TopicPartition: wire.TopicPartition{Topic: "s.agent.sessions", Partition: 2}, State: worker.Restoring, Next: 9},
 	}
 }
@@ -41,6 +42,10 @@ func TestMetrics(t *testing.T) {
 		`folder_source_state{partition="2",state="restoring",topic="s.agent.sessions"} 1`,
 		`folder_source_lag_records{partition="1",topic="s.agent.sessions"} 10`,
 		`folder_http_request_duration_seconds_count{route="GET /agdx/sessions/{stream}",status="200"} 1`,
+		`folder_source_records_total{kind="folded",partition="1",topic="s.agent.sessions"} 38`,
+		`folder_source_records_total{kind="invalid",partition="1",topic="s.agent.sessions"} 2`,
+		`folder_source_records_total{kind="link_refused",partition="1",topic="s.agent.sessions"} 5`,
+		`folder_source_records_total{kind="unattributed",partition="1",topic="s.agent.sessions"} 0`,
 		"go_goroutines",
 	} {
 		if !strings.Contains(body, want+"\n") && !strings.Contains(body, want+" ") {
@@ -50,5 +55,8 @@ func TestMetrics(t *testing.T) {
 	// A partition whose head is not known has no lag, rather than none.
 	if strings.Contains(body, `folder_source_lag_records{partition="2"`) {
 		t.Error("a lag is shown for a partition whose head is not known")
+	}
+	if strings.Contains(body, `kind="folded",partition="2"`) {
+		t.Error("counts are shown for a partition that is not restored yet")
 	}
 }
