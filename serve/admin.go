@@ -8,6 +8,7 @@ import (
 type Check struct {
 	Name string
 	Err  error
+	Info string // more of it, for the verbose answer
 }
 
 // AdminOptions are the world of the admin handler.
@@ -54,6 +55,7 @@ type checkView struct {
 	Name    string `json:"name"`
 	OK      bool   `json:"ok"`
 	Message string `json:"message,omitempty"`
+	Info    string `json:"info,omitempty"`
 }
 
 type healthView struct {
@@ -69,7 +71,7 @@ func health(checks func() []Check) http.HandlerFunc {
 		text := "ok\n"
 		if checks != nil {
 			for _, c := range checks() {
-				v := checkView{Name: c.Name, OK: c.Err == nil}
+				v := checkView{Name: c.Name, OK: c.Err == nil, Info: c.Info}
 				if c.Err != nil {
 					v.Message = c.Err.Error()
 					if view.OK {

@@ -54,7 +54,7 @@ func newRoot(c *cli) *cobra.Command {
 		return usageError{fmt.Errorf("%w\n    hint: %s --help", err, cmd.CommandPath())}
 	})
 	root.AddCommand(runCommand(c), demoCommand(c), replayCommand(c), exportCommand(c), sessionsCommand(c),
-		checkStoreCommand(c), configCommand(c), versionCommand(c))
+		checkStoreCommand(c), verifyCommand(c), rebuildCommand(c), configCommand(c), versionCommand(c))
 	root.InitDefaultCompletionCmd()
 	return root
 }

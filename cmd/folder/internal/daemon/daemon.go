@@ -17,7 +17,6 @@ import (
 	"sessionfold/serve"
 	"sessionfold/source"
 	"sessionfold/wire"
-	"sessionfold/worker"
 )
 
 const (
@@ -178,12 +177,19 @@ func (d *Daemon) adminHandler() http.Handler {
 		Started: func() []serve.Check { return []serve.Check{{Name: "store", Err: d.opened()}} },
 		Ready:   d.ready,
 	}
+	o.Extra = map[string]http.Handler{}
+	if d.cfg.Controls() {
+		o.Extra["POST /rebuild"] = http.HandlerFunc(d.rebuild)
+		o.Extra["GET /dump"] = http.HandlerFunc(d.dump)
+	}
 	if d.cfg.Profiles() {
-		o.Extra = map[string]http.Handler{
-			"GET /debug/pprof/":        http.HandlerFunc(pprof.Index),
-			"GET /debug/pprof/profile": http.HandlerFunc(pprof.Profile),
-			"GET /debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
-			"GET /debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+		for pattern, h := range map[string]http.HandlerFunc{
+			"GET /debug/pprof/":        pprof.Index,
+			"GET /debug/pprof/profile": pprof.Profile,
+			"GET /debug/pprof/trace":   pprof.Trace,
+			"GET /debug/pprof/symbol":  pprof.Symbol,
+		} {
+			o.Extra[pattern] = h
 		}
 	}
 	return serve.Admin(o)
@@ -204,9 +210,7 @@ func (d *Daemon) ready() []serve.Check {
 	if a := d.app.Load(); a != nil {
 		checks = append(checks, serve.Check{Name: "sources", Err: a.Ready()})
 		for _, s := range a.Sources() {
-			if s.State == worker.Paused {
-				checks = append(checks, serve.Check{Name: s.TopicPartition.String(), Err: fmt.Errorf("paused: %s", s.Err)})
-			}
+			checks = append(checks, sourceCheck(&s, a.RefoldTo(s.Source)))
 		}
 	}
 	return checks
