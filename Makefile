@@ -3,9 +3,10 @@ GO      ?= go
 BIN     := bin
 DEMO    ?= /tmp/folder-demo
 TIMEOUT ?= 10m
+KAFKA_TESTS ?= ^Test(Kafka|ACluster|ATopic)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race check fmt vet lint generated generate bench e2e fuzz clean
+.PHONY: help demo build test race check fmt vet lint generated generate bench e2e kafka fuzz clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,7 +18,7 @@ build: ## Build bin/folder
 	$(GO) build -o $(BIN)/folder ./cmd/folder
 
 test: ## All tests but the end-to-end suite, which has a target of its own
-	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /testenv/e2e)
+	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v -e /testenv/e2e -e /testenv/kafka)
 	cd testenv/composetest && $(GO) test ./...
 
 race: ## All tests under the race detector, the slow cases left out
@@ -44,7 +45,12 @@ generated: build
 	@$(BIN)/folder config docs | diff -u docs/configuration.md - || { echo "docs/configuration.md is not current: run make generate"; exit 1; }
 
 e2e: ## End to end on kfake, or on the brokers in FOLDER_TEST_BROKERS
-	$(GO) test -count=1 -timeout $(TIMEOUT) ./testenv/e2e
+	$(GO) test -count=1 -timeout $(TIMEOUT) -skip '^TestKafka' ./testenv/e2e
+
+# The first line is what kfake can show too; the last one starts three brokers.
+kafka: ## The suites on real Apache Kafka, and what only that can show (KAFKA_TESTS=pattern, FOLDER_E2E_LONG=1)
+	$(GO) run ./testenv/cmd/withkafka $(GO) test -count=1 -p 1 -timeout $(TIMEOUT) -skip '^(TestKafka|TestCommitFails|TestChaos|TestLostAnswers)' ./testenv/e2e ./cmd/folder/internal/app ./source
+	$(GO) test -count=1 -p 1 -timeout 30m -run '$(KAFKA_TESTS)' ./testenv/e2e ./testenv/kafka
 
 bench: build ## Throughput, latency, memory and size on disk, as in docs/performance.md
 	$(GO) run ./testenv/cmd/bench
