@@ -231,4 +231,3 @@ func TestVerifyRefusesHalfADump(t *testing.T) {
 		}
 	}
 }
-

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"sessionfold/cmd/folder/internal/verify"
 	"sessionfold/serve"
@@ -44,6 +45,7 @@ func (d *Daemon) rebuild(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the store is being opened", http.StatusServiceUnavailable)
 		return
 	}
+	d.takeYourTime(w)
 	q := r.URL.Query()
 	out, err := Rebuild(r.Context(), a, q.Get("stream"), q.Get("source"), q.Has("lossy"))
 	if err != nil {
@@ -61,6 +63,13 @@ func (d *Daemon) rebuild(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out) // the client is gone, or it is not
 }
 
+// takeYourTime lifts the server's bound on how long an answer may take.
+func (d *Daemon) takeYourTime(w http.ResponseWriter) {
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil {
+		d.log.Debug("an answer keeps the server's deadline", "err", err)
+	}
+}
+
 // dump writes what is stored of a stream: GET /dump?stream=S.
 func (d *Daemon) dump(w http.ResponseWriter, r *http.Request) {
 	a := d.app.Load()
@@ -73,10 +82,7 @@ func (d *Daemon) dump(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("stream %q is not configured here", stream), http.StatusNotFound)
 		return
 	}
-	// The server bounds how long an answer may take; a whole index takes longer.
-	if err := http.NewResponseController(w).SetWriteDeadline(noDeadline); err != nil {
-		d.log.Debug("the dump keeps the server's deadline", "err", err)
-	}
+	d.takeYourTime(w)
 	rd, err := a.Store().Reader()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

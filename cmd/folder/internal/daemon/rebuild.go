@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"sessionfold/cmd/folder/internal/app"
 	"sessionfold/worker"
 )
-
-// noDeadline takes a deadline away.
-var noDeadline time.Time
 
 // Rebuild begins the sources of a stream anew that this worker owns, or one of
 // them, and says how each went.
