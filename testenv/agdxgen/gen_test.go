@@ -69,6 +69,7 @@ func TestALogHasEverything(t *testing.T) {
 		wire.DisplayUserMessage, wire.DisplayAgentMessage, wire.DisplayAgentHandoff, wire.DisplayModelRequest, wire.DisplayModelResponse,
 		wire.DisplayModelStream, wire.DisplayToolCall, wire.DisplayToolResult, wire.DisplayStateUpdated, wire.DisplayContextRetrieved,
 		wire.DisplayPolicyDecision, wire.DisplayMemoryCreated, wire.DisplayDeadLetter, wire.DisplayWorkflowStep, wire.DisplayError,
+		wire.DisplaySessionParked, wire.DisplaySessionUnparked, wire.DisplayKVSet, wire.DisplayGraphUpsert,
 	} {
 		if displays[d] == 0 {
 			t.Errorf("no record displays %s", d)

@@ -3,6 +3,7 @@ package agdxgen
 import (
 	"fmt"
 
+	"sessionfold/testenv/agdxlog"
 	"sessionfold/wire"
 )
 
@@ -43,6 +44,7 @@ func (st *story) research() {
 	}
 	id := st.item()
 	st.Remember(id, "fact", "a fact about "+st.topic)
+	st.Link(wire.RoleLane, agdxlog.Resource{Surface: "graph_node", Resource: "topics", Item: st.topic, Relation: "wrote"})
 	if st.rng.IntN(3) == 0 {
 		st.Feedback(id, 0.5)
 	}
@@ -57,6 +59,7 @@ func (st *story) coding() {
 		st.think()
 		st.act()
 		st.StateDelta(uint64(i), fmt.Sprintf("op-%d", i), fmt.Sprintf("/step%d", i), "done")
+		st.Link(wire.RoleLane, agdxlog.Resource{Surface: "kv", Resource: "builds", Item: fmt.Sprintf("step-%d", i), Relation: "wrote"})
 		if st.rng.IntN(6) == 0 {
 			st.Policy("write access", st.rng.IntN(4) > 0)
 		}
@@ -97,11 +100,21 @@ func (st *story) paused() {
 	}
 	st.Pause(st.Agent)
 	st.State(wire.TaskPaused, st.Agent, nil)
+	// The log does not know where its records will lie, so these places are made
+	// up; that they differ is what counts.
+	request, held := wire.Pos{Offset: 1}, 1+st.rng.IntN(3)
+	for i := range held {
+		st.Park(wire.Pos{Offset: uint64(i)}, request)
+	}
 	if st.rng.IntN(3) == 0 {
 		return // still paused when the log ends
 	}
 	st.Resume()
 	st.State(wire.TaskWorking, st.Agent, nil)
+	for i := range st.rng.IntN(held + 1) {
+		st.Unpark(wire.Pos{Offset: uint64(i)}, request)
+		st.Park(wire.Pos{Offset: uint64(i)}, request) // said twice
+	}
 	st.act()
 	st.finish()
 }

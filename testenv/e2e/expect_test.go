@@ -11,7 +11,8 @@ import (
 // the fold's.
 type tally struct {
 	events, models, tools, in, out uint64
-	errors                         uint64
+	errors, held, children         uint64
+	canceling                      bool
 	deadLetters, ended             bool
 	status                         string
 }
@@ -19,11 +20,17 @@ type tally struct {
 // expectation sums up a stream.
 type expectation struct {
 	sessions     map[wire.ID]*tally
-	records      uint64 // of sessions
+	kids         map[wire.ID]map[wire.ID]bool // by the parent that valid records name
+	parked, done map[string]bool              // by session and offset of the work
+	records      uint64                       // of sessions
 	unattributed uint64
 }
 
-func newExpectation() *expectation { return &expectation{sessions: map[wire.ID]*tally{}} }
+func newExpectation() *expectation {
+	return &expectation{
+		sessions: map[wire.ID]*tally{}, kids: map[wire.ID]map[wire.ID]bool{}, parked: map[string]bool{}, done: map[string]bool{},
+	}
+}
 
 func (x *expectation) add(rs ...agdxlog.Record) {
 	for _, r := range rs {
@@ -42,6 +49,39 @@ func (x *expectation) add(rs ...agdxlog.Record) {
 		}
 		s.events++
 		s.add(&r)
+		x.relate(&r)
+	}
+}
+
+// relate notes what a record says of other sessions, and of held work.
+func (x *expectation) relate(r *agdxlog.Record) {
+	e, err := wire.DecodeEnvelope(r.Value)
+	if r.Role == wire.RoleMemory || r.Role == wire.RoleDeadLetters || err != nil || e.Validate() != nil {
+		return
+	}
+	if e.Has&wire.FieldParent != 0 {
+		if x.kids[e.Parent] == nil {
+			x.kids[e.Parent] = map[wire.ID]bool{}
+		}
+		x.kids[e.Parent][r.Session] = true
+	}
+	switch op := string(e.Operation); op {
+	case wire.OpSessionParked, wire.OpSessionUnparked:
+		p, err := wire.DecodeSessionParking(e.Body)
+		if err != nil {
+			return
+		}
+		key := fmt.Sprint(r.Session, p.Source.Offset)
+		if op == wire.OpSessionUnparked {
+			x.done[key] = true
+		} else if !x.parked[key] {
+			x.parked[key] = true
+			x.sessions[r.Session].held++
+		}
+		if x.done[key] && x.parked[key] {
+			x.sessions[r.Session].held--
+			delete(x.parked, key)
+		}
 	}
 }
 
@@ -62,6 +102,8 @@ func (s *tally) add(r *agdxlog.Record) {
 		s.tools++
 	case e.Kind == wire.KindError:
 		s.errors++
+	case e.Kind == wire.KindCommand && op == wire.OpSessionCancel && r.Role == wire.RoleControl:
+		s.canceling = true
 	case e.Kind == wire.KindStatus && op == wire.OpSession && !s.ended:
 		s.status, s.ended = statusOf[e.TaskState].String(), e.TaskState.Terminal()
 	}
@@ -82,6 +124,7 @@ func (x *expectation) check(got map[wire.ID]wire.SessionInfo) error {
 		return fmt.Errorf("%d sessions are listed, %d were written", len(got), len(x.sessions))
 	}
 	for id, want := range x.sessions {
+		want.children = uint64(len(x.kids[id]))
 		s, ok := got[id]
 		if !ok {
 			return fmt.Errorf("session %s is not listed", id)
@@ -89,6 +132,7 @@ func (x *expectation) check(got map[wire.ID]wire.SessionInfo) error {
 		have := tally{
 			events: s.Events, models: s.ModelCalls, tools: s.ToolCalls, in: s.TokensIn, out: s.TokensOut,
 			errors: s.Errors, deadLetters: want.deadLetters, ended: want.ended, status: s.Status,
+			held: s.Held, children: s.Children, canceling: s.CancelRequested,
 		}
 		if want.deadLetters {
 			have.errors = want.errors
