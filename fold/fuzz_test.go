@@ -17,10 +17,13 @@ var fuzzTopics = []string{
 // all invariants, in one batch or record by record to the same partials, and
 // nothing of the records' memory stays behind.
 func FuzzFold(f *testing.F) {
-	w := &world{dump: dumper{names: map[wire.ID]string{}}}
+	w := &world{dump: dumper{names: map[wire.ID]string{}}, sources: map[string]*folded{"control": newFolded("s.agent.control", 0)}}
 	for _, line := range []string{
 		"0 1000 a started by=ann label=x tags=a,b", "1 999 a completed reason=done", "2 5 a response op=chat in=1 out=2 cost=3",
 		"3 7 a dead_letter of=b", "4 8 - memory", "5 9 b forced by=root", "6 1 a heartbeat",
+		"7 2 a pause by=ann participants=bob,ann", "8 2 a cancel by=ann", "9 2 a paused by=ann ack=control@3", "10 2 a event parent=b by=ann",
+		"11 2 a parked by=ann of=control@1 agent=ann request=control@3", "12 2 a unparked by=ann of=control@1 agent=ann request=control@3",
+		"13 2 a link by=ann surface=kv resource=r item=i relation=wrote session=c", "14 2 a retrieved by=ann items=m1,m2",
 	} {
 		raw, err := w.raw(line)
 		if err != nil {

@@ -13,7 +13,7 @@ func (s *Step) validLast(ss *SessionStep, old *Partial) error {
 		last = p.Last.Offset
 	}
 	more := false // a link that found no place leaves no trace but the mark
-	if p.Links != old.Links {
+	if p.Links != nil && p.Links != old.Links {
 		more = p.Links.Over
 		for i := range p.Links.List {
 			last = max(last, p.Links.List[i].Last.Offset)
