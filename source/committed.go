@@ -2,9 +2,7 @@ package source
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sessionfold/wire"
@@ -29,18 +27,12 @@ func (r *Reader) State(ctx context.Context, tp wire.TopicPartition) (Topic, erro
 // Committed gives the next offset that a group has committed for a partition;
 // false when it has none. Offsets of open transactions are waited for.
 func (r *Reader) Committed(ctx context.Context, group string, tp wire.TopicPartition) (uint64, bool, error) {
-	rs, err := r.adm.FetchOffsets(kadm.RequireStable(ctx), group)
+	where, err := r.locate(ctx, tp)
 	if err != nil {
-		return 0, false, fmt.Errorf("source: offsets of group %s: %w", group, err)
+		return 0, false, err
 	}
-	o, ok := rs.Lookup(tp.Topic, tp.Partition)
-	if ok && o.Err != nil {
-		return 0, false, fmt.Errorf("source: offset of %s in group %s: %w", tp, group, o.Err)
-	}
-	if !ok || o.At < 0 {
-		return 0, false, nil
-	}
-	return uint64(o.At), true, nil
+	at, _, err := r.groupOffset(ctx, group, tp, where.uuid)
+	return uint64(max(at, 0)), at >= 0, err
 }
 
 // lastSpan is how far before the end the first look for a change row begins.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -27,9 +26,12 @@ func (r *Reader) Held(ctx context.Context, group string, tp wire.TopicPartition,
 	if err != nil {
 		return wire.Held{}, err
 	}
-	epoch, err := r.folded(ctx, group, tp, next)
+	at, epoch, err := r.groupOffset(ctx, group, tp, where.uuid)
 	if err != nil {
 		return wire.Held{}, err
+	}
+	if at != int64(next) {
+		epoch = -1 // it says nothing of the last folded record
 	}
 	high, err := r.highAs(ctx, where, tp)
 	if err != nil {
@@ -51,28 +53,6 @@ func (r *Reader) Held(ctx context.Context, group string, tp wire.TopicPartition,
 		return wire.Held{}, fmt.Errorf("%w (%s: leader epoch %d ends at %d, folded to %d of epoch %d)", errBehind, tp, where.epoch, h.End, next, epoch)
 	}
 	return h, nil
-}
-
-// folded gives the leader epoch of the last record below next, -1 when the
-// group's offset is not next and so says nothing of it.
-func (r *Reader) folded(ctx context.Context, group string, tp wire.TopicPartition, next uint64) (int32, error) {
-	os, err := r.adm.FetchOffsets(kadm.RequireStable(ctx), group)
-	if errors.Is(err, kerr.GroupIDNotFound) {
-		return -1, nil
-	}
-	if err != nil {
-		return -1, fmt.Errorf("source: offset of %s in group %s: %w", tp, group, err)
-	}
-	o, ok := os.Lookup(tp.Topic, tp.Partition)
-	switch {
-	case !ok:
-		return -1, nil
-	case o.Err != nil:
-		return -1, fmt.Errorf("source: offset of %s in group %s: %w", tp, group, o.Err)
-	case o.At != int64(next):
-		return -1, nil
-	}
-	return o.LeaderEpoch, nil
 }
 
 // highAs asks the leader of a known epoch for the high watermark; another one,

@@ -76,17 +76,26 @@ func (r *rig) load(seed uint64, rate float64) (stop func()) {
 	}
 }
 
+// offsets of the group. A client remembers the group's coordinator for as long
+// as that broker is gone, so this is one that knows nothing yet.
+func (r *rig) offsets(ctx context.Context) (kadm.OffsetResponses, error) {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(r.kafka.Addrs...), kgo.RetryTimeout(5*time.Second))
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	os, err := kadm.NewClient(cl).FetchOffsets(ctx, r.stream)
+	if err == nil {
+		err = os.Error()
+	}
+	return os, err
+}
+
 // committed is the sum of the group's offsets.
 func (r *rig) committed(ctx context.Context) (sum int64, err error) {
-	os, err := r.kafka.Admin.FetchOffsets(ctx, r.stream)
-	if err != nil {
-		return 0, err
-	}
-	if err := os.Error(); err != nil {
-		return 0, err
-	}
+	os, err := r.offsets(ctx)
 	os.Each(func(o kadm.OffsetResponse) { sum += max(0, o.At) })
-	return sum, nil
+	return sum, err
 }
 
 // moves waits until the worker has committed more than it has now: it is alive,
@@ -124,7 +133,7 @@ func (r *rig) folded(within time.Duration, topic string) {
 		if err != nil {
 			return err
 		}
-		os, err := r.kafka.Admin.FetchOffsets(ctx, r.stream)
+		os, err := r.offsets(ctx)
 		if err != nil {
 			return err
 		}
