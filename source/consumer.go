@@ -100,6 +100,7 @@ func New(cfg Config) (*Consumer, error) {
 		kgo.FetchMaxBytes(16<<20),
 		kgo.FetchMaxPartitionBytes(1<<20),
 		kgo.MaxConcurrentFetches(4),
+		kgo.WithPools(new(recycled)),
 		kgo.OnPartitionsAssigned(func(_ context.Context, cl *kgo.Client, m map[string][]int32) {
 			if len(m) > 0 {
 				cl.PauseFetchPartitions(m)

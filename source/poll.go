@@ -13,7 +13,7 @@ import (
 )
 
 // Poll waits for records, at most max of them, until ctx ends. The slices are
-// valid until the next Poll. notes are troubles that the client works on by
+// valid until the next Poll, the bytes behind them until Release. notes are troubles that the client works on by
 // itself, such as a rejoin; err is one that it cannot heal: ErrFenced, ErrClosed.
 func (c *Consumer) Poll(ctx context.Context, max int) (fetched []wire.Fetched, notes []error, err error) {
 	fs := c.cl.PollRecords(ctx, max)
@@ -59,6 +59,13 @@ func (c *Consumer) add(topic string, p *kgo.FetchPartition) {
 		f.Epoch = r.LeaderEpoch
 	}
 	f.Records = c.raw[from:len(c.raw):len(c.raw)]
+	if recs := p.Records; len(recs) > 0 {
+		f.Release = func() {
+			for _, r := range recs {
+				r.Recycle()
+			}
+		}
+	}
 	c.out = append(c.out, f)
 }
 

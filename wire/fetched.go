@@ -17,12 +17,15 @@ func (tp TopicPartition) String() string {
 // Fetched is what one poll brought for one partition.
 type Fetched struct {
 	TopicPartition
-	Records  []Raw // offsets ascend; valid until the next poll, the bytes behind it for good
+	Records  []Raw // offsets ascend; valid until the next poll, the bytes behind it until Release
 	Bytes    int   // of keys and values
 	LogStart int64 // first offset the broker holds, -1 when it did not say
 	High     int64 // offset behind the last record, -1 when it did not say
 	Epoch    int32 // leader epoch of the last record, -1 when unknown or without records
 	Err      error // the partition's error, nil when it was read
+	// Release gives the memory behind the records back, once nobody reads them
+	// any more; without it the garbage collector gets it. Nil: nothing to give back.
+	Release func()
 }
 
 // Identity is what a topic partition is right now.

@@ -30,8 +30,7 @@ func (w *Worker) tally() {
 func (w *Worker) drop(o *owned) {
 	w.buffered -= len(o.buffer.raw)
 	w.bufferedBytes -= o.buffer.bytes
-	clear(o.buffer.raw) // the bytes behind it can go
-	o.buffer.raw, o.buffer.bytes = o.buffer.raw[:0], 0
+	o.buffer = buffer{raw: o.buffer.empty()}
 }
 
 // launch commits the steps that are ready, without those of sources that were

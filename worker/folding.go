@@ -19,6 +19,17 @@ type buffer struct {
 	raw   []wire.Raw
 	bytes int
 	epoch int32 // leader epoch of the last record
+	// release gives the memory behind raw back.
+	release []func()
+}
+
+// empty lets go of everything and gives the slice of records for reuse.
+func (b *buffer) empty() []wire.Raw {
+	clear(b.raw)
+	for _, release := range b.release {
+		release()
+	}
+	return b.raw[:0]
 }
 
 // job is one source's part of a fold.
@@ -72,8 +83,14 @@ func (w *Worker) foldDue(now time.Time) bool {
 
 // commitDue says whether the cadence allows a commit of what is there.
 func (w *Worker) commitDue(now time.Time) bool {
-	return now.Sub(w.launched) >= w.cfg.BatchInterval ||
-		w.ready != nil && (w.ready.alone || w.ready.records >= min(foldAt, w.cfg.BatchRecords) || w.ready.bytes >= w.cfg.BatchBytes)
+	return now.Sub(w.launched) >= w.cfg.BatchInterval || w.full()
+}
+
+// full says that what is ready is worth a commit of its own, and does not wait
+// for the cadence or for a fold that is going on.
+func (w *Worker) full() bool {
+	r := w.ready
+	return r != nil && (r.alone || r.records >= min(foldAt, w.cfg.BatchRecords) || r.bytes >= w.cfg.BatchBytes)
 }
 
 // fold turns everything buffered into steps, each source by itself, beside the
@@ -132,8 +149,7 @@ func (w *Worker) takeFolded(f *folding) {
 			}
 			w.ready.add(o, j)
 		}
-		clear(j.raw) // the bytes behind it can go
-		o.spare = j.raw[:0]
+		o.spare = j.empty()
 	}
 	if len(w.ready.lives) == 0 {
 		w.ready = nil

@@ -58,13 +58,16 @@ func (w *Worker) poll(ctx context.Context, now time.Time) error {
 		w.log.Warn("the group's client reports a problem that it works on", "err", n)
 	}
 	for i := range fetched {
-		w.take(&fetched[i])
+		if f := &fetched[i]; !w.take(f) && f.Release != nil {
+			f.Release()
+		}
 	}
 	return nil
 }
 
-// take puts what was fetched into its source's buffer.
-func (w *Worker) take(f *wire.Fetched) {
+// take puts what was fetched into its source's buffer, or says that it has no
+// use for it.
+func (w *Worker) take(f *wire.Fetched) bool {
 	w.mu.Lock()
 	o := w.owned[f.TopicPartition]
 	if o != nil && f.Err == nil {
@@ -73,7 +76,7 @@ func (w *Worker) take(f *wire.Fetched) {
 	}
 	w.mu.Unlock()
 	if o == nil {
-		return // given up meanwhile
+		return false // given up meanwhile
 	}
 	if f.Err != nil {
 		w.count(func(s *Stats) { s.PollErrors++ })
@@ -81,24 +84,28 @@ func (w *Worker) take(f *wire.Fetched) {
 		if o.part != nil && o.trouble == nil {
 			o.trouble = f.Err
 		}
-		return
+		return false
 	}
 	if o.part == nil || o.trouble != nil || o.waiting() {
-		return // not restored yet: it seeks then
+		return false // not restored yet: it seeks then
 	}
 	recs := f.Records
 	for len(recs) > 0 && recs[0].Offset < o.next {
 		recs = recs[1:]
 	}
 	if len(recs) == 0 {
-		return
+		return false
 	}
 	o.next = recs[len(recs)-1].Offset + 1
 	o.buffer.raw = append(o.buffer.raw, recs...)
 	o.buffer.bytes += f.Bytes
 	o.buffer.epoch = f.Epoch
+	if f.Release != nil {
+		o.buffer.release = append(o.buffer.release, f.Release)
+	}
 	w.buffered += len(recs)
 	w.bufferedBytes += f.Bytes
+	return true
 }
 
 // wake ends the poll that is going on, or the next one at once.

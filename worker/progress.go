@@ -36,6 +36,6 @@ func (p *progress) at(offset int64, records uint64) {
 	p.w.log.Info("a source is being restored", "source", p.o.tp.String(), "records", records, "changelog_offsets_left", left)
 }
 
-func (p *progress) end() {
-	p.w.set(p.o, func(s *SourceStatus) { s.Remaining = 0 })
+func (p *progress) end(records uint64) {
+	p.w.set(p.o, func(s *SourceStatus) { s.Restored, s.Remaining = records, 0 })
 }

@@ -111,7 +111,7 @@ func (w *Worker) readChangelog(r *restored, m Meta, c *Changelog) (Meta, error) 
 		}
 		return err
 	})
-	p.end()
+	p.end(r.records)
 	if err != nil {
 		return m, err
 	}

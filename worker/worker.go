@@ -134,7 +134,7 @@ func (w *Worker) turn(ctx context.Context) error {
 	if w.foldDue(now) {
 		w.fold()
 	}
-	if w.ready != nil && w.flight == nil && w.commitDue(now) {
+	if w.ready != nil && w.flight == nil && w.commitDue(now) && (w.folding == nil || w.full()) {
 		w.launch(ctx)
 	}
 	w.count(func(s *Stats) {
