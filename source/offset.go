@@ -24,6 +24,9 @@ func (r *Reader) groupOffset(ctx context.Context, group string, tp wire.TopicPar
 		if err == nil {
 			err = kerr.ErrorForCode(o.ErrorCode)
 		}
+		if errors.Is(err, kerr.GroupIDNotFound) {
+			return -1, -1, nil
+		}
 		if errors.Is(err, kerr.UnstableOffsetCommit) {
 			if err = sleep(ctx, restPause); err == nil {
 				continue
