@@ -194,7 +194,7 @@ func TestBeginAnewRefusesToLose(t *testing.T) {
 	r.sessions(30)
 	w := r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)
-	r.must(r.k.Fake.DeleteRecords(r.lane, 0, 20))
+	r.deleteRecords(0, 20)
 	ctx, cancel := context.WithTimeout(context.Background(), waitLong)
 	defer cancel()
 	tp := wire.TopicPartition{Topic: r.lane}

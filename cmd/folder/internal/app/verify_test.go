@@ -166,7 +166,7 @@ func TestVerifyAccountsForRetention(t *testing.T) {
 	dir := t.TempDir()
 	w := r.start(r.config(dir, "a"))
 	r.caughtUp(w)
-	r.must(r.k.Fake.DeleteRecords(r.lane, 0, 57))
+	r.deleteRecords(0, 57)
 	v := r.verified(r.dump(w, nil))
 	if v.Partly == 0 || v.Older == 0 || v.Whole == 0 {
 		t.Fatalf("the log begins in the middle, and every kind of session is there: %+v", v)
@@ -177,7 +177,7 @@ func TestVerifyAccountsForRetention(t *testing.T) {
 	r.sessions(20)
 	_, end := r.bounds(wire.TopicPartition{Topic: r.lane})
 	r.sessions(20)
-	r.must(r.k.Fake.DeleteRecords(r.lane, 0, end-11)) // some were never folded
+	r.deleteRecords(0, end-11) // some were never folded
 	w = r.start(r.config(dir, "a"))
 	r.caughtUp(w)
 	if v := r.verified(r.dump(w, nil)); v.Sources[0].Gaps != 1 {
@@ -192,7 +192,7 @@ func TestVerifyAccountsForRaisedTimes(t *testing.T) {
 	l := r.raised()
 	w := r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)
-	r.must(r.k.Fake.DeleteRecords(r.lane, 0, 1)) // the record whose time was far ahead
+	r.deleteRecords(0, 1) // the record whose time was far ahead
 	v := r.verified(r.dump(w, nil))
 	if v.Sources[0].Untimed == 0 || v.Sources[0].Untimed >= uint64(l) {
 		t.Fatalf("times are compared from offset %d of %d", v.Sources[0].Untimed, l)
