@@ -66,7 +66,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	}
 	m := SourceMeta{}
 	fill(reflect.ValueOf(&m).Elem(), "SourceMeta")
-	m.Frontier.Skipped = 0 // by its definition never stored
+	m.Frontier.Skipped, m.Frontier.Lost = 0, false // by their definition never stored
 	back, err := DecodeSourceMeta(AppendSourceMeta(nil, &m))
 	if err != nil {
 		t.Fatal(err)
