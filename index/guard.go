@@ -10,9 +10,11 @@ import (
 // guardFS stands between Pebble and the disk. Pebble panics, with locks held in
 // a way that cannot be recovered from, when its write-ahead log cannot be
 // written (pebble db.go, rotateWAL and commitWrite). So an error there fails the
-// store instead, and Pebble is told that all is well: from then on nothing more
-// is written to the log, which so ends at a whole prefix of the batches, and no
-// file is removed, so that whatever is on disk still opens.
+// store instead, and Pebble is told that all is well.
+//
+// From the failure on, whatever it was, the disk stays as it is: the log ends at
+// a whole prefix of the batches, nothing else can be written, so that Pebble
+// cannot build on what it wrongly takes for done, and no file is removed.
 type guardFS struct {
 	vfs.FS
 	health *health
@@ -21,18 +23,29 @@ type guardFS struct {
 func isLog(name string) bool { return strings.HasSuffix(path.Base(name), ".log") }
 
 func (g *guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := g.FS.Create(name, c)
-	return g.log(name, f, err)
+	return g.writable(name, func() (vfs.File, error) { return g.FS.Create(name, c) })
 }
 
 func (g *guardFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := g.FS.ReuseForWrite(from, to, c)
-	return g.log(to, f, err)
+	return g.writable(to, func() (vfs.File, error) { return g.FS.ReuseForWrite(from, to, c) })
 }
 
-func (g *guardFS) log(name string, f vfs.File, err error) (vfs.File, error) {
+func (g *guardFS) writable(name string, open func() (vfs.File, error)) (vfs.File, error) {
+	err := g.health.check()
+	if err == nil && strings.HasPrefix(path.Base(name), "marker.") {
+		// Pebble syncs the directory after the marker is made only, so a crash could
+		// keep the marker and lose the manifest that it names.
+		err = syncDir(g.FS, path.Dir(name))
+	}
+	var f vfs.File
+	if err == nil {
+		f, err = open()
+	}
 	if !isLog(name) {
-		return f, err
+		if err != nil {
+			return nil, err
+		}
+		return &frozenFile{File: f, health: g.health}, nil
 	}
 	if err != nil {
 		g.health.fail(err)
@@ -51,6 +64,20 @@ func (g *guardFS) OpenDir(name string) (vfs.File, error) {
 	return &guardFile{File: f, health: g.health}, nil
 }
 
+func (g *guardFS) Link(from, to string) error {
+	if err := g.health.check(); err != nil {
+		return err
+	}
+	return g.FS.Link(from, to)
+}
+
+func (g *guardFS) Rename(from, to string) error {
+	if err := g.health.check(); err != nil {
+		return err
+	}
+	return g.FS.Rename(from, to)
+}
+
 func (g *guardFS) Remove(name string) error {
 	if g.health.check() != nil {
 		return nil
@@ -66,6 +93,26 @@ func (g *guardFS) RemoveAll(name string) error {
 }
 
 func (g *guardFS) Unwrap() vfs.FS { return g.FS }
+
+// frozenFile is a file that is no log: it takes nothing once the store failed.
+type frozenFile struct {
+	vfs.File
+	health *health
+}
+
+func (f *frozenFile) Write(p []byte) (int, error) {
+	if err := f.health.check(); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+func (f *frozenFile) WriteAt(p []byte, at int64) (int, error) {
+	if err := f.health.check(); err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(p, at)
+}
 
 // guardFile is a log, or a directory that is synced for one.
 type guardFile struct {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // ErrFailed is in every error of a store that met a disk error: it takes no
-// more writes and answers no more reads. Close it; what it held comes back by a
-// restore.
+// more writes and answers no more reads. Close it and open it again when the
+// cause is gone: what it lost comes back by a restore.
 var ErrFailed = errors.New("the store has failed")
 
 // ErrClosed is returned by calls on a closed store.
@@ -19,26 +20,42 @@ var ErrClosed = errors.New("index: the store is closed")
 // health is the store's one-way state: working, then failed. Pebble calls it
 // with locks held, so it calls nothing of Pebble.
 type health struct {
-	once   sync.Once
-	failed chan struct{} // closed on the first failure
-	err    error         // set before failed is closed
+	once    sync.Once
+	failed  chan struct{} // closed on the first failure
+	err     error         // set before failed is closed
+	closing chan struct{} // closed when a failed store is let go
+	pauses  atomic.Int64
 }
 
-func newHealth() *health { return &health{failed: make(chan struct{})} }
+func newHealth() *health {
+	return &health{failed: make(chan struct{}), closing: make(chan struct{})}
+}
 
 func (h *health) fail(err error) {
 	h.once.Do(func() {
-		h.err = fmt.Errorf("index: %w (free the disk or replace it, then start again): %w", ErrFailed, err)
+		h.err = fmt.Errorf("index: %w: %w\n    hint: %s", ErrFailed, err, hintOf(err))
+		if isCorrupt(err) {
+			h.err = fmt.Errorf("%w: %w", ErrCorrupt, h.err)
+		}
 		close(h.failed)
 	})
 }
+
+// The pauses of background.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
 
 // background takes Pebble's errors of flushes and compactions. Pebble tries a
 // failed flush again at once and for ever; the pause keeps that from taking a
 // processor until the store is closed.
 func (h *health) background(err error) {
 	h.fail(err)
-	time.Sleep(50 * time.Millisecond)
+	select {
+	case <-h.closing:
+	case <-time.After(min(firstPause<<min(h.pauses.Add(1), 10), lastPause)):
+	}
 }
 
 // check is nil while the store works.

@@ -12,15 +12,6 @@ import (
 	"sessionfold/index/row"
 )
 
-// Errors of Open.
-var (
-	ErrLocked = errors.New("another process has this store open")
-	ErrFormat = errors.New("the store has another format")
-)
-
-// rebuildHint is what an operator does about a store that cannot be read.
-const rebuildHint = "stop the worker, move the directory away and run `folder run` again: it is restored from the changelog topics"
-
 // closeWait bounds how long Close waits for Pebble once the store has failed: a
 // write may be stuck behind a flush that cannot succeed.
 const closeWait = 2 * time.Second
@@ -41,44 +32,6 @@ type Store struct {
 	life   sync.Mutex // guards closed; calls enter under it
 	closed bool
 	calls  sync.WaitGroup // calls and open readers
-}
-
-// Open opens the store of a directory, making it when there is none. A
-// directory in use is ErrLocked, one of another format ErrFormat.
-func Open(o Options) (*Store, error) {
-	o.fill()
-	if err := o.FS.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("index: make the store's directory %s: %w", o.Dir, err)
-	}
-	lock, err := pebble.LockDirectory(o.Dir, o.FS)
-	if err != nil {
-		return nil, fmt.Errorf("index: lock %s: %w (stop it, or give this one another directory): %w", o.Dir, ErrLocked, err)
-	}
-	h := newHealth()
-	p := pebbleOptions(&o, h)
-	p.Lock = lock
-	db, err := pebble.Open(o.Dir, p)
-	if err == nil {
-		err = h.check()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("index: open %s (%s): %w", o.Dir, rebuildHint, errors.Join(err, closeFailed(db), lock.Close()))
-	}
-	s := &Store{db: db, opts: o, health: h, locals: make(map[row.SourceID]row.Local), nexts: make(map[row.SourceID]uint64)}
-	if err = s.begin(); err != nil {
-		return nil, fmt.Errorf("index: open %s: %w", o.Dir, errors.Join(err, closeFailed(db), lock.Close()))
-	}
-	if err = lock.Close(); err != nil { // the database holds it on
-		return nil, fmt.Errorf("index: open %s: %w", o.Dir, errors.Join(err, closeFailed(db)))
-	}
-	return s, nil
-}
-
-func closeFailed(db *pebble.DB) error {
-	if db == nil {
-		return nil
-	}
-	return db.Close()
 }
 
 // begin reads the store's own state, or writes that of a new store.
@@ -235,15 +188,10 @@ func (s *Store) Close() error {
 		}
 		return s.health.check()
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	close(s.health.closing)
+	waitFor(closeWait, func() {
 		s.calls.Wait()
 		_ = s.db.Close() // the failure below says more
-	}()
-	select {
-	case <-done:
-	case <-time.After(closeWait):
-	}
-	return s.health.check()
+	})
+	return errors.Join(s.health.check(), noteCorrupt(&s.opts, s.health.check()))
 }

@@ -170,7 +170,7 @@ func TestOpenDamagedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Open(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), rebuildHint) {
+	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "folder run") {
 		t.Errorf("open of damaged files: %v", err)
 	}
 }
