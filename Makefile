@@ -6,10 +6,10 @@ TIMEOUT ?= 10m
 KAFKA_TESTS ?= ^Test(Kafka|ACluster|ATopic)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race check fmt vet lint generated generate bench e2e kafka fuzz clean
+.PHONY: help demo build test race check fmt vet lint generated generate bench bench-restore e2e kafka fuzz clean
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build ## Broker, generator, worker and reads in one process; state in DEMO (/tmp/folder-demo)
 	$(BIN)/folder demo --dir $(DEMO)
@@ -54,6 +54,9 @@ kafka: ## The suites on real Apache Kafka, and what only that can show (KAFKA_TE
 
 bench: build ## Throughput, latency, memory and size on disk, as in docs/performance.md
 	$(GO) run ./testenv/cmd/bench
+
+bench-restore: build ## 1,000,000 partials restored onto an empty disk
+	$(GO) run ./testenv/cmd/bench -cases restore
 
 fuzz: ## Every fuzz target for a short while (FUZZTIME=10s)
 	@for pkg in $$($(GO) list ./...); do \

@@ -1,7 +1,11 @@
 package index
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"sessionfold/fold"
 	"sessionfold/index/row"
@@ -176,10 +180,8 @@ func (r *Restorer) flush(last func(*write) error) error {
 	defer s.write.Unlock()
 	w := s.newWrite(r.bytes + 256)
 	defer w.close()
-	for _, id := range r.order {
-		if err := r.write(w, id); err != nil {
-			return err
-		}
+	if err := r.writePartials(w); err != nil {
+		return err
 	}
 	for key, value := range r.slots { // the store puts them in order
 		w.set([]byte(key), value)
@@ -203,14 +205,40 @@ func (r *Restorer) flush(last func(*write) error) error {
 	return nil
 }
 
-// write adds a partial and the list entries that it has and the stored one has
-// not: an entry once written keeps its apply sequence, which open walks rely on.
-func (r *Restorer) write(w *write, id wire.ID) error {
-	k := row.PartialKey{Stream: r.id.Stream, Session: id, Source: r.id.Source}
-	key := row.AppendPartial(nil, k)
-	before, err := getPartial(r.s.db, key)
+// writePartials adds the pending partials in the order of their keys: one
+// iterator that goes forward costs less than as many look-ups.
+func (r *Restorer) writePartials(w *write) (err error) {
+	if len(r.order) == 0 {
+		return nil
+	}
+	it, err := r.s.db.NewIter(nil)
 	if err != nil {
 		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	slices.SortFunc(r.order, wire.ID.Compare)
+	for _, id := range r.order {
+		if err := r.write(w, it, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write adds a partial and the list entries that it has and the stored one has
+// not: an entry once written keeps its apply sequence, which open walks rely on.
+func (r *Restorer) write(w *write, it *pebble.Iterator, id wire.ID) error {
+	k := row.PartialKey{Stream: r.id.Stream, Session: id, Source: r.id.Source}
+	key := row.AppendPartial(nil, k)
+	v, err := seekWith(it)(key)
+	if err != nil {
+		return keyed(key, err)
+	}
+	var before *fold.Partial
+	if v != nil {
+		if before, err = row.DecodePartial(v); err != nil {
+			return keyed(key, err)
+		}
 	}
 	now, err := row.DecodePartial(r.pending[id])
 	if err != nil {

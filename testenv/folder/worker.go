@@ -211,6 +211,23 @@ func (w *Worker) PeakRSS() int64 {
 	return 0
 }
 
+// CPUSoFar is the processor time that the running worker has used; 0 where the
+// system does not tell.
+func (w *Worker) CPUSoFar() time.Duration {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.proc.Cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), ") ") // the name may hold spaces
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(f[11], 10, 64)
+	system, _ := strconv.ParseInt(f[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond // USER_HZ is 100 wherever Go runs
+}
+
 // CPU is the processor time that the worker used, once it has ended.
 func (w *Worker) CPU() time.Duration { return w.proc.CPU() }
 

@@ -31,13 +31,17 @@ type options struct {
 	within     time.Duration
 	few        bool
 	floors     bench.Floors
+	partials   int
+	restore    time.Duration
 }
 
 func main() {
 	var o options
 	var cases string
 	var rss float64
-	flag.StringVar(&cases, "cases", "short,long,latency", "which cases to run")
+	flag.StringVar(&cases, "cases", "short,long,latency", "which cases to run; there is also restore")
+	flag.IntVar(&o.partials, "partials", 1_000_000, "sessions of the restore case")
+	flag.DurationVar(&o.restore, "max-restore", 15*time.Second, "start to ready in the restore case; 0: no bound")
 	flag.IntVar(&o.runs, "runs", 5, "runs per throughput case; medians are shown")
 	flag.IntVar(&o.sessions, "sessions", 20_000, "sessions of the short case, 10 records each")
 	flag.IntVar(&o.long, "long", 2_000, "sessions of the long case, 98 records each")
@@ -113,6 +117,11 @@ func run(ctx context.Context, o options) error {
 		}
 		latency = &l
 	}
+	if o.cases["restore"] {
+		if err := restore(ctx, b, o); err != nil {
+			return err
+		}
+	}
 	if bad := o.floors.Check(short, latency); len(bad) > 0 {
 		return errors.New("bench: " + strings.Join(bad, "; "))
 	}
@@ -157,4 +166,26 @@ func steady(ctx context.Context, b bench.Bench, o options) (l bench.Latency, err
 	}
 	bench.PrintLatency(os.Stdout, l)
 	return l, nil
+}
+
+func restore(ctx context.Context, b bench.Bench, o options) (err error) {
+	if b.Kafka, err = bench.StartKafka(); err != nil {
+		return err
+	}
+	defer b.Kafka.Close()
+	load := o.load(bench.Starts("restore", o.partials, int32(o.partitions)))
+	if err := b.Preload(ctx, "restore", load); err != nil {
+		return err
+	}
+	load.Records = nil // their memory
+	runtime.GC()
+	r, err := b.Restore(ctx, "restore", "restore", load)
+	if err != nil {
+		return err
+	}
+	bench.PrintRestore(os.Stdout, r)
+	if bad := o.floors.CheckRestore(&r, o.restore); len(bad) > 0 {
+		return errors.New("bench: " + strings.Join(bad, "; "))
+	}
+	return nil
 }

@@ -190,7 +190,7 @@ func TestBeginAnewKilled(t *testing.T) {
 // What the log cannot give again is not thrown away by mistake.
 func TestBeginAnewRefusesToLose(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1)
+	r := newFakeRig(t, 1)
 	r.sessions(30)
 	w := r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)

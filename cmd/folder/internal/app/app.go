@@ -82,7 +82,7 @@ func (a *App) connect() (err error) {
 	a.world = a.env()
 	a.worker = worker.New(worker.Config{
 		BatchInterval: cfg.BatchInterval, BatchRecords: cfg.BatchRecords, BatchBytes: cfg.BatchBytes,
-		CacheSessions: cfg.CacheSessions, StopTimeout: cfg.StopTimeout, Logger: cfg.Logger,
+		CacheSessions: cfg.CacheSessions, StopTimeout: cfg.StopTimeout, Logger: cfg.Logger, Now: cfg.Now,
 	}, a.world)
 	a.consumer, err = source.New(source.Config{
 		Conn: cfg.Kafka, Group: cfg.Group, Instance: cfg.Instance, Streams: a.streams,

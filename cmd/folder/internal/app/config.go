@@ -38,7 +38,8 @@ type Config struct {
 	CacheSessions int           // partials kept decoded per source; default: the worker's
 	StopTimeout   time.Duration // longest time a stop may take; default 20 s
 
-	Logger *slog.Logger // default: discards
+	Logger *slog.Logger     // default: discards
+	Now    func() time.Time // tells how old stored states are; default time.Now
 }
 
 // Stream is a named group of topics that belong together.

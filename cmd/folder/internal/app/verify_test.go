@@ -161,7 +161,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 // them, expired before they were folded, with pruned rows.
 func TestVerifyAccountsForRetention(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1)
+	r := newFakeRig(t, 1)
 	r.sessions(40)
 	dir := t.TempDir()
 	w := r.start(r.config(dir, "a"))
@@ -188,7 +188,7 @@ func TestVerifyAccountsForRetention(t *testing.T) {
 // A later log start gives lower times until the first record that is not raised.
 func TestVerifyAccountsForRaisedTimes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1)
+	r := newFakeRig(t, 1)
 	l := r.raised()
 	w := r.start(r.config(t.TempDir(), "a"))
 	r.caughtUp(w)
