@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"sessionfold/fold"
@@ -30,6 +31,7 @@ type App struct {
 	producer *sink.Producer
 	world    *worker.Env
 	worker   *worker.Worker
+	tidy     sync.RWMutex // held while the state of a source that is not ours is removed
 }
 
 // New opens the store and makes the clients; it asks nothing of the brokers
@@ -191,6 +193,9 @@ func (c *Config) fill() error {
 	}
 	if c.StopTimeout <= 0 {
 		c.StopTimeout = 20 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

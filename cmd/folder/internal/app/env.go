@@ -93,6 +93,8 @@ func (a *App) env() *worker.Env {
 // changelog finds a source's changelog. One that was deleted under this process
 // is made again by the next try.
 func (a *App) changelog(ctx context.Context, tp wire.TopicPartition) (worker.Changelog, error) {
+	a.tidy.RLock() // a removal of its state from when it was not ours ends first
+	defer a.tidy.RUnlock()
 	t, err := a.reader.State(ctx, wire.TopicPartition{Topic: a.topics.Changelog(tp.Topic), Partition: tp.Partition})
 	if err != nil {
 		a.topics.Forget(tp.Topic)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sessionfold/index"
@@ -54,7 +55,7 @@ func (a *App) keep(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		if err := a.Keep(ctx); err != nil && ctx.Err() == nil {
+		if err := errors.Join(a.Keep(ctx), a.Tidy(ctx)); err != nil && ctx.Err() == nil {
 			a.cfg.Logger.Warn("expired rows could not be pruned; trying again", "err", err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -268,4 +269,62 @@ func TestStaleDirectoryIsNotReused(t *testing.T) {
 		w.stop()
 	}
 	r.changes()
+}
+
+// The state of a source that another worker has had for a day is removed, not
+// before, and not that of our own sources; the source may come back.
+func TestForeignStateIsRemoved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.sessions(40)
+	cfg := r.config(t.TempDir(), "a")
+	var ahead atomic.Int64
+	cfg.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	a := r.start(cfg)
+	r.caughtUp(a)
+	b := r.start(r.config(t.TempDir(), "b"))
+	testenv.Eventually(t, waitLong, func() error {
+		if n := len(a.lanes(r)); n != 1 {
+			return fmt.Errorf("it owns %d partitions", n)
+		}
+		return nil
+	})
+	r.caughtUp(a, b)
+	mine := a.lanes(r)[0]
+	ctx := context.Background()
+	for _, c := range []struct {
+		ahead time.Duration
+		left  int
+	}{{23 * time.Hour, 2}, {25 * time.Hour, 1}} {
+		ahead.Store(int64(c.ahead))
+		r.must(a.Tidy(ctx))
+		metas, err := a.Store().Sources(r.stream)
+		r.must(err)
+		if len(metas) != c.left {
+			t.Fatalf("%s later %d sources are left, want %d", c.ahead, len(metas), c.left)
+		}
+		for _, m := range metas {
+			if c.left == 1 && int32(m.Source.Partition) != mine {
+				t.Fatal("its own source was removed")
+			}
+		}
+	}
+	ahead.Store(0)
+	rep, err := a.Store().Check(ctx)
+	if err != nil || rep.Total > 0 {
+		t.Fatalf("the store: %v %v", rep.Problems, err)
+	}
+	b.stop()
+	r.caughtUp(a)
+	r.sameSoon(a)
+}
+
+// lanes lists the lane's partitions that a worker owns.
+func (w *running) lanes(r *rig) (out []int32) {
+	for _, s := range w.Sources() {
+		if s.Topic == r.lane {
+			out = append(out, s.Partition)
+		}
+	}
+	return out
 }

@@ -133,7 +133,7 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 		return nil, nil, err
 	}
 	d.app.Store(a)
-	d.metrics.registry.MustRegister(collector{a})
+	d.metrics.registry.MustRegister(collector{of: a, store: a.Store().Err})
 	d.beats = source.NewHeartbeats(ac.Kafka, a.Streams(), 0, time.Now)
 	d.metrics.registry.MustRegister(heartbeats{d.beats})
 	cover := newCoverage(a.Streams(), a.Heads, a.Sources)

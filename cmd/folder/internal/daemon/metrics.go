@@ -56,7 +56,11 @@ type subject interface {
 }
 
 // collector reads the worker's counters at each scrape.
-type collector struct{ of subject }
+type collector struct {
+	of    subject
+	store func() error     // nil error: the store works
+	now   func() time.Time // nil: time.Now
+}
 
 type single struct {
 	desc *prometheus.Desc
@@ -91,6 +95,9 @@ var singles = []single{
 	counter("gaps_total", "Gaps noted: offsets that the brokers no longer had.", func(s *worker.Stats) float64 { return float64(s.Gaps) }),
 	counter("poll_errors_total", "Errors of polls.", func(s *worker.Stats) float64 { return float64(s.PollErrors) }),
 	counter("producer_starts_total", "Transactional producers made.", func(s *worker.Stats) float64 { return float64(s.ProducerRuns) }),
+	counter("sources_begun_anew_total", "Sources whose fold was begun anew, asked for or because their changelog was lost.", func(s *worker.Stats) float64 { return float64(s.Begun) }),
+	counter("changelogs_healed_total", "Changelogs that were lost and written again from the store.", func(s *worker.Stats) float64 { return float64(s.Healed) }),
+	counter("rebuilt_records_total", "Records folded again for their timeline rows.", func(s *worker.Stats) float64 { return float64(s.RebuiltRecords) }),
 	gauge("buffered_records", "Records polled and not folded yet.", func(s *worker.Stats) float64 { return float64(s.Buffered) }),
 	gauge("last_commit_timestamp_seconds", "When the last transaction was committed; 0 before the first.", func(s *worker.Stats) float64 { return seconds(s.LastCommit) }),
 	gauge("last_loop_timestamp_seconds", "When the loop last came round; 0 before the first.", func(s *worker.Stats) float64 { return seconds(s.LastLoop) }),
@@ -120,7 +127,13 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for event, n := range map[string]uint64{"assigned": s.Assigned, "revoked": s.Revoked, "lost": s.Lost} {
 		ch <- prometheus.MustNewConstMetric(rebalancesDesc, prometheus.CounterValue, float64(n), event)
 	}
+	up := 1.0
+	if c.store != nil && c.store() != nil {
+		up = 0
+	}
+	ch <- prometheus.MustNewConstMetric(storeDesc, prometheus.GaugeValue, up)
 	for _, src := range c.of.Sources() {
+		c.source(ch, &src)
 		topic, partition := src.Topic, strconv.Itoa(int(src.Partition))
 		ch <- prometheus.MustNewConstMetric(stateDesc, prometheus.GaugeValue, 1, topic, partition, src.State.String())
 		ch <- prometheus.MustNewConstMetric(nextDesc, prometheus.GaugeValue, float64(src.Next), topic, partition)
