@@ -64,7 +64,7 @@ func TestFlippedBits(t *testing.T) {
 
 func kindOf(name string) string {
 	switch {
-	case isLog(name):
+	case strings.HasSuffix(name, ".log"):
 		return "log"
 	case strings.HasSuffix(name, ".sst"):
 		return "sst"

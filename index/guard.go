@@ -9,18 +9,27 @@ import (
 
 // guardFS stands between Pebble and the disk. Pebble panics, with locks held in
 // a way that cannot be recovered from, when its write-ahead log cannot be
-// written (pebble db.go, rotateWAL and commitWrite). So an error there fails the
-// store instead, and Pebble is told that all is well.
+// written (pebble db.go, rotateWAL and commitWrite), and when its Open fails
+// while what Open began still runs. So an error of any file but tables and
+// manifests fails the store instead, and Pebble is told that all is well.
 //
 // From the failure on, whatever it was, the disk stays as it is: the log ends at
-// a whole prefix of the batches, nothing else can be written, so that Pebble
-// cannot build on what it wrongly takes for done, and no file is removed.
+// a whole prefix of the batches, tables and manifests cannot be written, so that
+// Pebble cannot build on what it wrongly takes for done, and no file is removed.
 type guardFS struct {
 	vfs.FS
 	health *health
 }
 
-func isLog(name string) bool { return strings.HasSuffix(path.Base(name), ".log") }
+// holdsData says that a file is a table or part of a manifest: Pebble tries a
+// failed write of these again, or fails, and does not panic.
+func holdsData(name string) bool {
+	name = path.Base(name)
+	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob") ||
+		strings.HasPrefix(name, "MANIFEST-") || strings.HasPrefix(name, manifestMarker)
+}
+
+const manifestMarker = "marker.manifest."
 
 func (g *guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return g.writable(name, func() (vfs.File, error) { return g.FS.Create(name, c) })
@@ -32,7 +41,7 @@ func (g *guardFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.F
 
 func (g *guardFS) writable(name string, open func() (vfs.File, error)) (vfs.File, error) {
 	err := g.health.check()
-	if err == nil && strings.HasPrefix(path.Base(name), "marker.") {
+	if err == nil && strings.HasPrefix(path.Base(name), manifestMarker) {
 		// Pebble syncs the directory after the marker is made only, so a crash could
 		// keep the marker and lose the manifest that it names.
 		err = syncDir(g.FS, path.Dir(name))
@@ -41,7 +50,7 @@ func (g *guardFS) writable(name string, open func() (vfs.File, error)) (vfs.File
 	if err == nil {
 		f, err = open()
 	}
-	if !isLog(name) {
+	if holdsData(name) {
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +58,7 @@ func (g *guardFS) writable(name string, open func() (vfs.File, error)) (vfs.File
 	}
 	if err != nil {
 		g.health.fail(err)
-		if f, err = vfs.NewMem().Create("log", vfs.WriteCategoryUnspecified); err != nil {
+		if f, err = vfs.NewMem().Create("void", vfs.WriteCategoryUnspecified); err != nil {
 			return nil, err
 		}
 	}
@@ -72,10 +81,21 @@ func (g *guardFS) Link(from, to string) error {
 }
 
 func (g *guardFS) Rename(from, to string) error {
-	if err := g.health.check(); err != nil {
-		return err
+	if g.health.check() == nil {
+		if err := g.FS.Rename(from, to); err != nil {
+			g.health.fail(err)
+		}
 	}
-	return g.FS.Rename(from, to)
+	return nil
+}
+
+// List finds nothing on a disk that fails; nothing can be begun there either.
+func (g *guardFS) List(name string) ([]string, error) {
+	names, err := g.FS.List(name)
+	if err != nil {
+		g.health.fail(err)
+	}
+	return names, nil
 }
 
 func (g *guardFS) Remove(name string) error {
@@ -94,7 +114,7 @@ func (g *guardFS) RemoveAll(name string) error {
 
 func (g *guardFS) Unwrap() vfs.FS { return g.FS }
 
-// frozenFile is a file that is no log: it takes nothing once the store failed.
+// frozenFile is a table or a manifest: it takes nothing once the store failed.
 type frozenFile struct {
 	vfs.File
 	health *health
@@ -114,7 +134,7 @@ func (f *frozenFile) WriteAt(p []byte, at int64) (int, error) {
 	return f.File.WriteAt(p, at)
 }
 
-// guardFile is a log, or a directory that is synced for one.
+// guardFile is any other file, or a directory that is synced.
 type guardFile struct {
 	vfs.File
 	health *health

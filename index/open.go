@@ -48,6 +48,9 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{opts: o, health: newHealth(), locals: make(map[row.SourceID]row.Local), nexts: make(map[row.SourceID]uint64)}
 	if err = corruptBefore(&o); err == nil {
+		err = manifestWhole(&o)
+	}
+	if err == nil {
 		err = s.open(lock)
 	}
 	if err == nil {
@@ -56,9 +59,9 @@ func Open(o Options) (*Store, error) {
 	close(s.health.closing)
 	waitFor(closeWait, func() {
 		if s.db != nil {
-			_ = s.db.Close()
+			_ = unpanicked(s.health, s.db.Close)
 		}
-		_ = lock.Close() // the error above says more
+		_ = lock.Close() // the error says more
 	})
 	return nil, refused(o.Dir, err)
 }
@@ -91,8 +94,12 @@ func (s *Store) open(lock *pebble.Lock) error {
 	}
 	opened := make(chan result, 1)
 	go func() {
-		db, err := pebble.Open(s.opts.Dir, p)
-		opened <- result{db, err}
+		var r result
+		r.err = unpanicked(s.health, func() (err error) {
+			r.db, err = pebble.Open(s.opts.Dir, p)
+			return err
+		})
+		opened <- r
 	}()
 	var r result
 	select {
@@ -113,6 +120,19 @@ func (s *Store) open(lock *pebble.Lock) error {
 	return s.begin()
 }
 
+// unpanicked makes an error of the panics of Pebble's Open and Close, which meet
+// tables in use while they take down what could not be opened. The disk is then
+// frozen (guardFS), whatever still runs.
+func unpanicked(h *health, do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("pebble: %v", p)
+			h.fail(err)
+		}
+	}()
+	return do()
+}
+
 // waitFor does something for which nobody waits longer than d.
 func waitFor(d time.Duration, do func()) {
 	done := make(chan struct{})
@@ -125,7 +145,7 @@ func waitFor(d time.Duration, do func()) {
 
 // refused says why a directory cannot be opened, and what to do.
 func refused(dir string, err error) error {
-	if Unusable(err) {
+	if Unusable(err) && strings.Contains(err.Error(), "hint: ") {
 		return fmt.Errorf("index: open %s: %w", dir, err)
 	}
 	var disk syscall.Errno

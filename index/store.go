@@ -191,7 +191,7 @@ func (s *Store) Close() error {
 	close(s.health.closing)
 	waitFor(closeWait, func() {
 		s.calls.Wait()
-		_ = s.db.Close() // the failure below says more
+		_ = unpanicked(s.health, s.db.Close) // the failure below says more
 	})
 	return errors.Join(s.health.check(), noteCorrupt(&s.opts, s.health.check()))
 }
