@@ -12,7 +12,7 @@ func main() {
 }
 
 // run is the whole program: its result is the exit code. 0 is success, 1 a
-// failure, 2 a bad configuration or command line.
+// failure, 2 a bad configuration or command line, 3 a store that cannot be used.
 func run(args []string, stdout, stderr *os.File, env []string) int {
 	ctx, stop := withSignals(context.Background(), stderr)
 	defer stop()

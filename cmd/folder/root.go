@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/index"
 )
 
 // cli is what a command gets from the process.
@@ -93,6 +94,9 @@ func (c *cli) exitCode(err error) int {
 	fmt.Fprintln(c.err, "folder:", err)
 	if errors.As(err, &bad) || errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command") {
 		return 2
+	}
+	if index.Unusable(err) {
+		return 3
 	}
 	return 1
 }

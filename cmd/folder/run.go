@@ -15,7 +15,8 @@ func runCommand(c *cli) *cobra.Command {
 		Use:   "run",
 		Short: "Run a worker: fold the configured streams and serve their sessions",
 		Long: "run joins the consumer group, folds the partitions it is given exactly once and serves the reads.\n" +
-			"SIGTERM or SIGINT ends it cleanly, a second one at once. Exit code 2 is a bad configuration.",
+			"SIGTERM or SIGINT ends it cleanly, a second one at once. Exit code 2 is a bad configuration,\n" +
+			"3 a store that cannot be used: a full or failing disk, a directory in use, of another version, or not writable.",
 		Args: args(cobra.NoArgs),
 	}
 	f := addConfigFlags(cmd)

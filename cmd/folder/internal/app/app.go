@@ -55,7 +55,7 @@ func New(cfg Config) (a *App, err error) {
 			a = nil
 		}
 	}()
-	if a.store, err = index.Open(index.Options{Dir: cfg.DataDir, CacheBytes: cfg.CacheBytes, Logger: cfg.Logger}); err != nil {
+	if a.store, err = openStore(&cfg); err != nil {
 		return a, err
 	}
 	return a, a.connect()
@@ -108,11 +108,11 @@ func (a *App) Run(ctx context.Context) error {
 	case err = <-done:
 	case <-a.store.Failed():
 		cancel()
-		err = errors.Join(a.store.Err(), <-done)
+		err = <-done
 	}
 	cancel()
 	<-kept
-	return err
+	return a.storeFailure(err)
 }
 
 func (a *App) run(ctx context.Context) error {
@@ -162,7 +162,7 @@ func (a *App) Close() error {
 		a.reader.Close()
 	}
 	if a.store != nil {
-		errs = append(errs, a.store.Close())
+		errs = append(errs, a.closeStore())
 	}
 	return errors.Join(errs...)
 }

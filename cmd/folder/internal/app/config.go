@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sessionfold/fold"
+	"sessionfold/index"
 	"sessionfold/source"
 	"sessionfold/wire"
 )
@@ -40,6 +41,8 @@ type Config struct {
 
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // tells how old stored states are; default time.Now
+
+	disk func(*index.Options) // tests let it fail
 }
 
 // Stream is a named group of topics that belong together.
