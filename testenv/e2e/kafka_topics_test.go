@@ -67,7 +67,7 @@ func TestKafkaRestoreFromACompactedChangelog(t *testing.T) {
 	r.write(r.generated(5, 10)...)
 	r.await(90 * time.Second)
 	testenv.Eventually(t, 60*time.Second, func() error {
-		if now := r.held(r.changelog()); now >= before*9/10 {
+		if now := r.held(r.changelog()); now >= before { // although more was written since
 			return fmt.Errorf("the changelog holds %d records, it was %d", now, before)
 		}
 		return nil
