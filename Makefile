@@ -6,7 +6,7 @@ TIMEOUT ?= 10m
 KAFKA_TESTS ?= ^Test(Kafka|ACluster|ATopic)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race check fmt vet lint generated generate bench bench-restore e2e kafka fuzz clean
+.PHONY: help demo build test race check fmt vet lint generated generate bench bench-restore e2e kafka faults fuzz clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ bench: build ## Throughput, latency, memory and size on disk, as in docs/perform
 
 bench-restore: build ## 1,000,000 partials restored onto an empty disk
 	$(GO) run ./testenv/cmd/bench -cases restore
+
+faults: ## Every call of the disk fails once, all of them (make test takes a sample)
+	FOLDER_TEST_ALL=1 $(GO) test -count=1 -timeout 30m -run '^TestEveryDiskCall$$' ./index
 
 fuzz: ## Every fuzz target for a short while (FUZZTIME=10s)
 	@for pkg in $$($(GO) list ./...); do \
