@@ -177,7 +177,9 @@ func (c *Consumer) Close(ctx context.Context) error {
 	return nil
 }
 
-// layout maps every topic to its stream and role.
+// layout maps every topic to its stream and role, and names those that are
+// folded: heartbeats are liveness only, and every worker reads all of them by
+// itself (Heartbeats).
 func layout(streams []Stream) (map[string]topicOf, []string, error) {
 	topics, ids := map[string]topicOf{}, map[uint32]string{}
 	var names []string
@@ -196,7 +198,9 @@ func layout(streams []Stream) (map[string]topicOf, []string, error) {
 				return nil, nil, fmt.Errorf("source: topic %q of stream %q has no role", t.Topic, s.Name)
 			}
 			topics[t.Topic], ids[wire.NameID(t.Topic)] = topicOf{s.Name, t.Role, s.Dialect}, t.Topic
-			names = append(names, t.Topic)
+			if t.Role.Folded() {
+				names = append(names, t.Topic)
+			}
 		}
 	}
 	if len(names) == 0 {

@@ -33,6 +33,10 @@ func (r Role) String() string {
 	return "none"
 }
 
+// Folded says that the records of such a topic are folded. Heartbeats are not:
+// they are never a row and never a count (spec agdx.md, section 3).
+func (r Role) Folded() bool { return r != RoleNone && r != RoleHeartbeats }
+
 // roleByName maps the part of a topic name behind "<stream>." to its role
 // (spec agdx.md, section 3).
 var roleByName = map[string]Role{

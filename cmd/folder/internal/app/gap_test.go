@@ -158,7 +158,7 @@ func TestPartitionsAdded(t *testing.T) {
 func TestBadRecordsMoveOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
-	roles := []wire.Role{wire.RoleLane, wire.RoleChunks, wire.RoleControl, wire.RoleMemory, wire.RoleDeadLetters, wire.RoleAudit, wire.RoleJournal, wire.RoleHeartbeats}
+	roles := []wire.Role{wire.RoleLane, wire.RoleChunks, wire.RoleControl, wire.RoleMemory, wire.RoleDeadLetters, wire.RoleAudit, wire.RoleJournal}
 	l := agdxlog.New(r.stream)
 	s := l.Session("bad", "agent-0")
 	for _, role := range roles {

@@ -33,7 +33,9 @@ func newCoverage(streams []source.Stream, heads func(context.Context) (map[wire.
 	c := &coverage{heads: heads, sources: sources, topics: map[string][]string{}}
 	for _, s := range streams {
 		for _, t := range s.Topics {
-			c.topics[s.Name] = append(c.topics[s.Name], t.Topic)
+			if t.Role.Folded() {
+				c.topics[s.Name] = append(c.topics[s.Name], t.Topic)
+			}
 		}
 	}
 	return c

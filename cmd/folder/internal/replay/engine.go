@@ -84,6 +84,9 @@ func (e *Engine) Put(l *Line) error {
 			}
 			return nil
 		}
+		if !r.role.Folded() {
+			return nil
+		}
 		s = e.open(tp, r)
 	}
 	if l.LogStart != nil {
