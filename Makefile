@@ -17,9 +17,10 @@ demo: build ## Broker, generator, worker and reads in one process; state in DEMO
 build: ## Build bin/folder
 	$(GO) build -o $(BIN)/folder ./cmd/folder
 
-test: ## All tests but the end-to-end suite, which has a target of its own
+test: ## All tests; only what needs real brokers is left to make kafka
 	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v -e /testenv/e2e -e /testenv/kafka)
 	cd testenv/composetest && $(GO) test ./...
+	$(MAKE) e2e
 
 race: ## All tests under the race detector, the slow cases left out
 	$(GO) test -race -short -timeout $(TIMEOUT) ./...
