@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/pprof"
+	"strings"
 	"testing"
 	"time"
 
@@ -246,7 +247,7 @@ func (sc *script) bounded(t *testing.T, what string, fs vfs.FS) (int, error) {
 func (sc *script) goesOn(t tb, what string, fs vfs.FS) uint64 {
 	t.Helper()
 	s, err := openScript(fs)
-	if errors.Is(err, ErrCorrupt) { // by a crash within the write of a manifest
+	if errors.Is(err, ErrCorrupt) && strings.Contains(err.Error(), ", record ") { // a crash within the write of a manifest
 		if _, err = SetAside(Options{Dir: "store", FS: fs}); err == nil {
 			s, err = openScript(fs)
 		}
