@@ -137,18 +137,23 @@ func (r *Reader) listOffset(ctx context.Context, tp wire.TopicPartition, timesta
 	return resp.Topics[0].Partitions[0].Offset, nil
 }
 
+// fetchBytes bounds one fetch, as it is compressed: changelogs shrink to a tenth,
+// and every partition that is restored holds one fetch unpacked. A larger batch
+// comes whole all the same.
+const fetchBytes = 1 << 20
+
 // fetch reads once from pos, read committed. next is the position to go on at:
 // it passes transaction markers and aborted records, which give no record.
 func (r *Reader) fetch(ctx context.Context, where at, tp wire.TopicPartition, pos int64) (p kgo.FetchPartition, next int64, err error) {
 	req := kmsg.NewPtrFetchRequest()
 	req.MaxWaitMillis = 0
 	req.MinBytes = 0
-	req.MaxBytes = 8 << 20
+	req.MaxBytes = fetchBytes
 	req.IsolationLevel = 1
 	ft := kmsg.NewFetchRequestTopic()
 	ft.Topic, ft.TopicID = tp.Topic, where.uuid
 	fp := kmsg.NewFetchRequestTopicPartition()
-	fp.Partition, fp.FetchOffset, fp.PartitionMaxBytes = tp.Partition, pos, 8<<20
+	fp.Partition, fp.FetchOffset, fp.PartitionMaxBytes = tp.Partition, pos, fetchBytes
 	ft.Partitions = append(ft.Partitions, fp)
 	req.Topics = append(req.Topics, ft)
 	kresp, err := r.cl.Broker(int(where.leader)).RetriableRequest(ctx, req)

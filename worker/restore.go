@@ -99,6 +99,12 @@ func (w *Worker) restoreInto(r *restored) error {
 // readChangelog brings the store to the end of the changelog.
 func (w *Worker) readChangelog(r *restored, m Meta, c *Changelog) (Meta, error) {
 	tp, src := r.o.tp, r.id.Source
+	select { // each holds some megabytes
+	case w.reading <- struct{}{}:
+		defer func() { <-w.reading }()
+	case <-r.o.ctx.Done():
+		return m, r.o.ctx.Err()
+	}
 	into := w.env.NewRestore(src, c.ID)
 	p := w.progress(r.o, max(m.ChangelogNext, c.Start), c.High)
 	var err error

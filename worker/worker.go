@@ -51,6 +51,7 @@ type Worker struct {
 	restoring     map[wire.TopicPartition]bool
 	renewed       map[string]uint64 // topics made to be forgotten, with their new generation
 	restores      sync.WaitGroup    // and rebuilds
+	reading       chan struct{}     // restores that read a changelog: parallelReads at a time
 	rebuilding    chan struct{}     // one at a time
 	results       chan *result
 	flight        *sealed   // being committed
@@ -62,6 +63,10 @@ type Worker struct {
 	bufferedBytes int
 	fences        []time.Time
 }
+
+// parallelReads is how many changelogs are read at a time: memory is bounded
+// however many sources are assigned at once.
+const parallelReads = 8
 
 // New makes a worker that owns nothing yet. The env may be completed until Run.
 func New(cfg Config, env *Env) *Worker {
@@ -90,6 +95,7 @@ func New(cfg Config, env *Env) *Worker {
 		cfg: cfg, env: env, log: cfg.Logger,
 		owned:     map[wire.TopicPartition]*owned{},
 		restoring: map[wire.TopicPartition]bool{}, renewed: map[string]uint64{},
+		reading:    make(chan struct{}, parallelReads),
 		rebuilding: make(chan struct{}, 1),
 		results:    make(chan *result, 1), folded: make(chan *folding, 1),
 	}
