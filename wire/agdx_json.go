@@ -63,11 +63,11 @@ func (r *jsonReader) end() bool {
 
 // str reads a quoted string and gives it raw, with its quotes.
 func (r *jsonReader) str() []byte {
-	from := r.i
 	r.want('"')
-	if from = r.i - 1; r.bad {
+	if r.bad {
 		return nil
 	}
+	from := r.i - 1
 	for ; r.i < len(r.b); r.i++ {
 		switch c := r.b[r.i]; {
 		case c == '"':
