@@ -52,6 +52,10 @@ func TestReadmeCommands(t *testing.T) {
 			case line == "make demo":
 				fmt.Fprintln(s, "exec folder demo --dir d --sessions 10 --rate 0 --kafka-port $KAFKA_PORT &demo&")
 				fmt.Fprintln(s, "await '(?m)^10 sessions match' folder sessions list --limit 1 --total")
+			case line == "make test":
+				if !regexp.MustCompile(`(?m)^test:.*\n\t\$\(GO\) test .*\./\.\.\.`).Match(makefile) {
+					t.Error("make test does not run go test ./...")
+				}
 			case !ok:
 				t.Errorf("README.md: %q is run by nothing", line)
 			case strings.HasPrefix(command, "run "):
