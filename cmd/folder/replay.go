@@ -128,7 +128,10 @@ func (c *cli) bar(total int64, what string, bytes bool) *progressbar.ProgressBar
 	}
 	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
 		progressbar.OptionShowBytes(bytes), progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
+		progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth(),
+		// The library turns the spinner of a bar without a total from a goroutine
+		// that takes no lock.
+		progressbar.OptionSetSpinnerChangeInterval(0))
 }
 
 // replayStreams are the configured streams.
