@@ -28,7 +28,8 @@ func (w *Worker) room() int {
 // poll waits for records, but not when there is no room for them.
 func (w *Worker) poll(ctx context.Context, now time.Time) error {
 	wait := longestPoll
-	if w.flight == nil && (w.ready != nil || w.buffered > 0 && w.folding == nil) {
+	if w.flight == nil && w.folding == nil && (w.ready != nil || w.buffered > 0) {
+		// Only the cadence is waited for; the end of a fold or a commit wakes.
 		wait = max(w.launched.Add(w.cfg.BatchInterval).Sub(now), 0)
 	}
 	w.mu.Lock()
