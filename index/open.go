@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -161,23 +160,7 @@ func refused(dir string, err error) error {
 	return fmt.Errorf("index: open %s: %w\n    hint: %s", dir, err, hintOf(err))
 }
 
-// isCorrupt asks Pebble about every part of an error: its marks are not seen
-// through joined ones.
-func isCorrupt(err error) bool {
-	if err == nil {
-		return false
-	}
-	if errors.Is(err, ErrCorrupt) || pebble.IsCorruptionError(err) {
-		return true
-	}
-	switch e := err.(type) {
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(e.Unwrap(), isCorrupt)
-	case interface{ Unwrap() error }:
-		return isCorrupt(e.Unwrap())
-	}
-	return false
-}
+func isCorrupt(err error) bool { return pebble.IsCorruptionError(err) || errors.Is(err, ErrCorrupt) }
 
 // foreign says that Pebble refuses a whole store of another version or another
 // program; it has no error values for that.

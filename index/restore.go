@@ -191,9 +191,9 @@ func (r *Restorer) flush(last func(*write) error) error {
 			return err
 		}
 	} else if !r.begun {
-		l := w.local(r.id)
-		l.Restoring = true
-		w.setLocal(r.id, l)
+		if err := r.begin(w); err != nil {
+			return err
+		}
 	}
 	if err := w.commit(); err != nil {
 		return fmt.Errorf("index: restore %s: %w", r.src, err)
@@ -223,6 +223,22 @@ func (r *Restorer) writePartials(w *write) (err error) {
 		}
 	}
 	return nil
+}
+
+// begin marks the source. One that the store has never met gets a meta that
+// stands at its beginning, so that readers know whose the partials are.
+func (r *Restorer) begin(w *write) error {
+	l := w.local(r.id)
+	l.Restoring = true
+	w.setLocal(r.id, l)
+	key := row.AppendSource(nil, r.id)
+	known, err := get(r.s.db, key)
+	if err == nil && known == nil {
+		m := row.MetaOf(r.src, fold.Frontier{})
+		w.set(key, row.AppendSourceMeta(nil, &m))
+		w.nexts[r.id] = 0
+	}
+	return err
 }
 
 // write adds a partial and the list entries that it has and the stored one has

@@ -109,7 +109,7 @@ func restoreParts(s *Store, src *worldSource) error {
 			return err
 		}
 		if i == len(src.changelog)/3 || i == len(src.changelog)*2/3 {
-			if err := r.flush(nil); err != nil {
+			if err := errors.Join(r.flush(nil), flushNow(s)); err != nil { // so that a crash finds it half done
 				return err
 			}
 		}
