@@ -1,0 +1,56 @@
+package worker
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sessionfold/fold"
+	"sessionfold/wire"
+)
+
+// Whatever the loop waits for, a fold that takes long, a commit that takes long
+// or both, it waits: it does not go round and round until something ends.
+func TestTheLoopWaitsInsteadOfSpinning(t *testing.T) {
+	for name, slow := range map[string]struct{ load, commit bool }{
+		"fold": {load: true}, "commit": {commit: true}, "both": {load: true, commit: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newWorld(t)
+			f.add(part0, 500)
+			const pause = 100 * time.Millisecond
+			env := f.env()
+			if slow.load {
+				env.Load = func(*wire.Source, []wire.ID) (map[wire.ID]*fold.Partial, error) {
+					time.Sleep(pause) // stands for work that takes long
+					return nil, nil
+				}
+			}
+			if slow.commit {
+				f.commit = func(*Txn) error { time.Sleep(pause); return nil }
+			}
+			var polls atomic.Int64
+			poll := env.Poll
+			env.Poll = func(ctx context.Context, max int) ([]wire.Fetched, []error, error) {
+				polls.Add(1)
+				return poll(ctx, max)
+			}
+			w := New(Config{BatchInterval: time.Millisecond, BatchRecords: 100, CacheSessions: 2, StopTimeout: 5 * time.Second}, env)
+			ctx, cancel := contextOf(t)
+			done := make(chan error, 1)
+			go func() { done <- w.Run(ctx) }()
+			w.Assigned([]wire.TopicPartition{part0})
+			f.until("all committed", func() bool { return len(f.committed) == 500 })
+			cancel()
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			f.ascending(500)
+			// A handful for each batch; spinning makes thousands.
+			if n := polls.Load(); n > 200 {
+				t.Errorf("%d polls for five batches", n)
+			}
+		})
+	}
+}
