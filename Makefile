@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin
 DEMO    ?= /tmp/folder-demo
-TIMEOUT ?= 10m
+TIMEOUT ?= 20m
 KAFKA_TESTS ?= ^Test(Kafka|ACluster|ATopic)
 
 .DEFAULT_GOAL := help
