@@ -145,6 +145,9 @@ func TestResetCountsOnce(t *testing.T) {
 			}
 			if rapid.Bool().Draw(t, "another owner") {
 				s2 := open(t, vfs.NewMem())
+				if rapid.Bool().Draw(t, "that had the source before") {
+					applyRest(t, s2, src)
+				}
 				src.changelog, changelog = changelog, src.changelog
 				restore(t, s2, src)
 				src.changelog, changelog = changelog, src.changelog

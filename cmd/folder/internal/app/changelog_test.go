@@ -179,6 +179,9 @@ func TestChangelogRemadeByAnother(t *testing.T) {
 	w = r.start(r.config(dir, "a"))
 	r.caughtUp(w)
 	r.sameSoon(w)
+	if w.Stats().Begun != 0 {
+		t.Fatal("the source was begun anew once more")
+	}
 	w.stop()
 	r.changes()
 }
