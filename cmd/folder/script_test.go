@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 
 	"sessionfold/cmd/folder/internal/replay"
 	"sessionfold/testenv/agdxlog"
+	"sessionfold/testenv/proc"
 	"sessionfold/wire"
 )
 
@@ -65,17 +65,14 @@ func topicsOfStream(stream string) []string {
 
 // setup gives every script free ports, because scripts run at the same time.
 func setup(env *testscript.Env) error {
-	for _, name := range []string{"READS", "ADMIN", "KAFKA", "READS2", "ADMIN2"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		addr := l.Addr().String()
-		if err := l.Close(); err != nil {
-			return err
-		}
-		_, port, _ := net.SplitHostPort(addr)
-		env.Setenv(name, addr)
+	names := []string{"READS", "ADMIN", "KAFKA", "READS2", "ADMIN2"}
+	ports, err := proc.Ports(len(names))
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		port := strconv.Itoa(ports[i])
+		env.Setenv(name, "127.0.0.1:"+port)
 		env.Setenv(name+"_PORT", port)
 	}
 	env.Setenv("FOLDER_HTTP_LISTEN", env.Getenv("READS"))

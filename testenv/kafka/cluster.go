@@ -11,6 +11,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sessionfold/testenv/proc"
 )
 
 // Brokers is how many brokers a Cluster has.
@@ -44,7 +46,7 @@ func StartCluster(ctx context.Context, dir string, extra ...string) (*Cluster, e
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(1 + Brokers)
+	ports, err := proc.Ports(1 + Brokers)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: no free port: %w", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"sessionfold/testenv/proc"
 )
 
 // Start formats a data directory under dir, starts a combined node (broker and
@@ -15,7 +17,7 @@ func Start(ctx context.Context, dir string, extra ...string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(2)
+	ports, err := proc.Ports(2)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: no free port: %w", err)
 	}
