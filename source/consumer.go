@@ -31,8 +31,9 @@ type Config struct {
 	LeaveOnClose   bool          // leave the group when closed, although the membership is static
 
 	// The three are called within a rebalance, so they may only mark and queue.
-	// Partitions given to Assigned are paused.
-	Assigned func([]wire.TopicPartition)
+	// Partitions given to Assigned are paused. It may be called before New has
+	// returned: the client joins the group on its own.
+	Assigned func(member string, tps []wire.TopicPartition)
 	Revoked  func([]wire.TopicPartition)
 	Lost     func([]wire.TopicPartition)
 }
@@ -60,7 +61,7 @@ var ErrFenced = errors.New("source: another process uses the same instance id an
 // ErrClosed is what Poll returns once the consumer is closed.
 var ErrClosed = errors.New("source: closed")
 
-// New makes the consumer; it joins the group with the first Poll.
+// New makes the consumer, which joins the group at once.
 func New(cfg Config) (*Consumer, error) {
 	if cfg.Group == "" {
 		return nil, errors.New("source: a consumer group is needed")
@@ -104,7 +105,8 @@ func New(cfg Config) (*Consumer, error) {
 		kgo.OnPartitionsAssigned(func(_ context.Context, cl *kgo.Client, m map[string][]int32) {
 			if len(m) > 0 {
 				cl.PauseFetchPartitions(m)
-				cfg.Assigned(partitions(m))
+				member, _ := cl.GroupMetadata()
+				cfg.Assigned(member, partitions(m))
 			}
 		}),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, m map[string][]int32) { cfg.Revoked(partitions(m)) }),

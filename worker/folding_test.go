@@ -40,7 +40,7 @@ func TestTheLoopWaitsInsteadOfSpinning(t *testing.T) {
 			ctx, cancel := contextOf(t)
 			done := make(chan error, 1)
 			go func() { done <- w.Run(ctx) }()
-			w.Assigned([]wire.TopicPartition{part0})
+			w.Assigned("m1", []wire.TopicPartition{part0})
 			for n := 5; n < 200; n += 5 { // what comes while something is going on is folded and waits
 				f.until("some more is polled", func() bool { return f.polled >= n })
 				f.add(part0, 5)

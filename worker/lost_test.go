@@ -42,7 +42,7 @@ func TestLostOffsetsAreAGap(t *testing.T) {
 	f.add(part1, 3)
 	f.metas[source(part1).Key()] = Meta{Frontier: fold.Frontier{Next: 8, Seq: 4}}
 	w, _ := f.start(quick)
-	w.Assigned([]wire.TopicPartition{part0, part1})
+	w.Assigned("m1", []wire.TopicPartition{part0, part1})
 	f.until("the other is committed", func() bool { return len(f.committed) == 10 })
 	if g := f.lostGaps(1)[0]; g != (fold.Gap{From: 3, To: 7, Reason: fold.GapSourceLost}) {
 		t.Fatalf("gap %+v", g)
@@ -77,7 +77,7 @@ func TestLossIsSeenBehindNewRecords(t *testing.T) {
 	f.cut = 6
 	f.metas[source(part1).Key()] = Meta{Frontier: fold.Frontier{Next: 10}}
 	w, _ := f.start(quick)
-	w.Assigned([]wire.TopicPartition{part1})
+	w.Assigned("m1", []wire.TopicPartition{part1})
 	f.until("the rest is committed", func() bool { return len(f.committed) == 10 })
 	if g := f.lostGaps(1)[0]; g != (fold.Gap{From: 6, To: 9, Reason: fold.GapSourceLost}) {
 		t.Fatalf("gap %+v", g)
@@ -92,7 +92,7 @@ func TestAnUnsureLossIsLookedAtAgain(t *testing.T) {
 	f.add(part1, 5)
 	f.metas[source(part1).Key()] = Meta{Frontier: fold.Frontier{Next: 8}}
 	w, _ := f.start(quick)
-	w.Assigned([]wire.TopicPartition{part1})
+	w.Assigned("m1", []wire.TopicPartition{part1})
 	pausedFor(w, 2)
 	f.add(part1, 5) // the broker knows better now
 	f.until("the rest is committed", func() bool { return len(f.committed) == 2 })
@@ -103,6 +103,6 @@ func TestAnUnsureLossIsLookedAtAgain(t *testing.T) {
 	f.add(part1, 5)
 	f.metas[source(part1).Key()] = Meta{Frontier: fold.Frontier{Next: 8}}
 	w, _ = f.start(quick)
-	w.Assigned([]wire.TopicPartition{part1})
+	w.Assigned("m1", []wire.TopicPartition{part1})
 	f.lostGaps(1)
 }

@@ -47,10 +47,9 @@ func (w *Worker) newOwned(tp wire.TopicPartition, member string) *owned {
 	return o
 }
 
-// Assigned takes partitions over; they are paused. It is called from within a
-// rebalance and only marks and queues.
-func (w *Worker) Assigned(tps []wire.TopicPartition) {
-	member, _ := w.env.Member()
+// Assigned takes partitions over, as member; they are paused. It is called from
+// within a rebalance and only marks and queues.
+func (w *Worker) Assigned(member string, tps []wire.TopicPartition) {
 	w.transfer.Lock()
 	w.mu.Lock()
 	for _, tp := range tps {

@@ -14,7 +14,7 @@ func TestCommitsEveryOffsetOnce(t *testing.T) {
 	f := newWorld(t)
 	f.add(part0, 100)
 	w, stop := f.start(quick)
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	f.until("100 committed", func() bool { return len(f.committed) == 100 })
 	f.add(part0, 50)
 	f.until("150 committed", func() bool { return len(f.committed) == 150 })
@@ -35,7 +35,7 @@ func TestFoldsAheadWithinBounds(t *testing.T) {
 	gate := make(chan struct{})
 	f.commit = func(*Txn) error { <-gate; return nil }
 	w, _ := f.start(Config{BatchInterval: time.Millisecond, BatchRecords: 100, StopTimeout: 5 * time.Second})
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	f.until("three batches are polled", func() bool { return f.polled >= 300 })
 	f.until("it polls no more", func() bool { return f.inFlight == 1 })
 	if got := w.Stats().Commits; got != 0 {
@@ -71,7 +71,7 @@ func TestFailedCommitsAreFoldedAgain(t *testing.T) {
 				return nil
 			}
 			w, _ := f.start(Config{BatchInterval: time.Millisecond, BatchRecords: 100})
-			w.Assigned([]wire.TopicPartition{part0})
+			w.Assigned("m1", []wire.TopicPartition{part0})
 			f.until("all committed", func() bool { return len(f.committed) == 500 })
 			f.ascending(500)
 			if got := w.Stats().CommitFailures[fail.Where]; got != 2 {
@@ -87,7 +87,7 @@ func TestFencedForGoodExits(t *testing.T) {
 	want := errors.New("another one")
 	f.commit = func(*Txn) error { return &Failure{Err: want, Exit: true} }
 	w := New(quick, f.env())
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	if err := w.Run(t.Context()); !errors.Is(err, want) {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestFencedAgainAndAgainExits(t *testing.T) {
 	f.add(part0, 10)
 	f.commit = func(*Txn) error { return &Failure{Err: errors.New("fenced"), Renew: true, Fenced: true} }
 	w := New(quick, f.env())
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	if err := w.Run(t.Context()); !errors.Is(err, ErrFenced) {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestRevokedWithinACommit(t *testing.T) {
 	var w *Worker
 	f.commit = func(*Txn) error { w.Revoked([]wire.TopicPartition{part0}); return nil }
 	w, _ = f.start(quick)
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	f.until("the commit has failed", func() bool { return f.inFlight == 0 && f.polled == 10 && len(w.results) == 0 })
 	for w.Stats().CommitFailures["own"] == 0 {
 		time.Sleep(time.Millisecond)
@@ -127,7 +127,7 @@ func TestRevokedWithinACommit(t *testing.T) {
 func TestRevocationWaitsForTheTransaction(t *testing.T) {
 	f := newWorld(t)
 	w := New(quick, f.env())
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	_, _, release, err := w.owns(w.living())
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestSilentRejoin(t *testing.T) {
 		return nil
 	}
 	w, _ := f.start(quick)
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	f.until("committed as the new member", func() bool { return len(f.committed) == 10 })
 	f.ascending(10)
 	if s := w.Stats(); s.CommitFailures["own"] != 1 || s.Restores < 2 {
@@ -181,7 +181,7 @@ func TestPollErrorIsNoHotLoop(t *testing.T) {
 	f.add(other, 1)
 	f.pollErr[other] = errors.New("out of range")
 	w, _ := f.start(quick)
-	w.Assigned([]wire.TopicPartition{part0, other})
+	w.Assigned("m1", []wire.TopicPartition{part0, other})
 	for w.Stats().Restores < 4 {
 		time.Sleep(time.Millisecond)
 	}
@@ -201,7 +201,7 @@ func TestStopCommitsTheRest(t *testing.T) {
 	f := newWorld(t)
 	f.add(part0, 30)
 	w, stop := f.start(Config{BatchInterval: time.Hour, StopTimeout: 5 * time.Second})
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	f.until("all polled", func() bool { return f.polled == 30 })
 	for w.Stats().Buffered != 30 {
 		time.Sleep(time.Millisecond)
@@ -221,7 +221,7 @@ func TestStopIsBounded(t *testing.T) {
 	began := make(chan struct{})
 	f.commit = func(*Txn) error { close(began); <-gate; return nil }
 	w := New(Config{BatchInterval: time.Millisecond, StopTimeout: 50 * time.Millisecond}, f.env())
-	w.Assigned([]wire.TopicPartition{part0})
+	w.Assigned("m1", []wire.TopicPartition{part0})
 	ctx, cancel := contextOf(t)
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()

@@ -14,16 +14,11 @@ import (
 )
 
 // env gives the worker its world. The consumer is not there yet when this is
-// called, so its functions look it up.
+// called, so its functions look it up; only a running worker calls them.
 func (a *App) env() *worker.Env {
 	return &worker.Env{
 		Poll: func(ctx context.Context, max int) ([]wire.Fetched, []error, error) { return a.consumer.Poll(ctx, max) },
-		Member: func() (string, int32) {
-			if a.consumer == nil {
-				return "", -1
-			}
-			return a.consumer.Member()
-		},
+		Member:     func() (string, int32) { return a.consumer.Member() },
 		Pause:      func(tp wire.TopicPartition) { a.consumer.Pause(tp) },
 		Resume:     func(tp wire.TopicPartition) { a.consumer.Resume(tp) },
 		Seek:       func(tp wire.TopicPartition, offset uint64) { a.consumer.Seek(tp, offset) },
