@@ -54,17 +54,17 @@ func genContent(t *rapid.T, sessions int) wire.Record {
 
 // genRare draws what few records carry, but for state records.
 func genRare(t *rapid.T, id wire.ID, sessions int) *wire.Rare {
-	switch rapid.IntRange(0, 5).Draw(t, "rare") {
-	case 0:
+	switch rapid.SampledFrom([]string{"control", "control", "parking", "parking", "refused", "links", "links"}).Draw(t, "rare") {
+	case "control":
 		return &wire.Rare{Control: &wire.Control{
 			Op:           rapid.SampledFrom([]wire.ControlOp{wire.ControlPause, wire.ControlPause, wire.ControlPause, wire.ControlResume, wire.ControlCancel}).Draw(t, "asked"),
 			Participants: rapid.SliceOfN(rapid.SampledFrom([][]byte{[]byte("ann"), []byte("bob"), []byte("eve")}), 0, 4).Draw(t, "participants"),
 		}}
-	case 1, 2:
+	case "parking":
 		p := &wire.Parking{Unparked: rapid.Bool().Draw(t, "unparked")}
 		p.Source.Offset, p.Role = rapid.Uint64Range(0, 4).Draw(t, "parked"), []byte("ann")
 		return &wire.Rare{Parking: p}
-	case 3:
+	case "refused":
 		return &wire.Rare{LinkRefused: true}
 	}
 	links := make([]wire.Link, rapid.IntRange(1, 3).Draw(t, "links"))

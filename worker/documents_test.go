@@ -11,6 +11,7 @@ import (
 	"sessionfold/fold"
 	"sessionfold/index"
 	"sessionfold/index/row"
+	"sessionfold/testenv/reach"
 	"sessionfold/wire"
 	"sessionfold/worker"
 )
@@ -19,7 +20,7 @@ import (
 // behind the fold, and when a part is made anew, the same documents come out.
 func TestDocumentsOfAPart(t *testing.T) {
 	runs := 0
-	rapid.Check(t, func(t *rapid.T) {
+	reach.Check(t, map[string]*int{"a batch folded in runs": &runs}, func(t *rapid.T) {
 		src := wire.NewSource("agents", "agents.agent.sessions", 7, 0, wire.RoleLane, wire.DialectAGDX)
 		log := stateLog(t, rapid.IntRange(1, 60).Draw(t, "records"))
 		plain := newPartWorld(t, src, 1<<30)
@@ -46,9 +47,6 @@ func TestDocumentsOfAPart(t *testing.T) {
 		plain.close(t)
 		w.close(t)
 	})
-	if runs == 0 {
-		t.Error("no batch was folded in runs")
-	}
 }
 
 // stateLog makes state records of a few sessions, mostly ones that apply.

@@ -29,15 +29,9 @@ func (r *rig) remade(longer bool) {
 // source gives the meta of the lane's partition.
 func (r *rig) meta(w *running, p int32) (fold.Frontier, fold.SourceState) {
 	r.t.Helper()
-	for _, s := range w.Sources() {
-		if s.Topic == r.lane && s.Partition == p && s.Source != nil {
-			m, _, err := w.Store().Meta(s.Source)
-			r.must(err)
-			return m.Frontier, m.State()
-		}
-	}
-	r.t.Fatalf("partition %d is not owned", p)
-	return fold.Frontier{}, fold.SourceState{}
+	m, _, err := w.Store().Meta(r.source(w, p).Source)
+	r.must(err)
+	return m.Frontier, m.State()
 }
 
 // restoredElsewhere holds the changelog against the log: a worker with an empty

@@ -17,7 +17,7 @@ import (
 // called, so its functions look it up; only a running worker calls them.
 func (a *App) env() *worker.Env {
 	return &worker.Env{
-		Poll: func(ctx context.Context, max int) ([]wire.Fetched, []error, error) { return a.consumer.Poll(ctx, max) },
+		Poll:       func(ctx context.Context, max int) ([]wire.Fetched, []error, error) { return a.consumer.Poll(ctx, max) },
 		Member:     func() (string, int32) { return a.consumer.Member() },
 		Pause:      func(tp wire.TopicPartition) { a.consumer.Pause(tp) },
 		Resume:     func(tp wire.TopicPartition) { a.consumer.Resume(tp) },

@@ -13,15 +13,8 @@ import (
 
 func (r *rig) gaps(w *running, p int32) []fold.Gap {
 	r.t.Helper()
-	for _, s := range w.Sources() {
-		if s.Topic == r.lane && s.Partition == p && s.Source != nil {
-			m, _, err := w.Store().Meta(s.Source)
-			r.must(err)
-			return m.Frontier.Gaps
-		}
-	}
-	r.t.Fatalf("partition %d is not owned", p)
-	return nil
+	f, _ := r.meta(w, p)
+	return f.Gaps
 }
 
 // Retention passes the next offset while the worker is stopped.

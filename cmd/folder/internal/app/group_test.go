@@ -13,79 +13,25 @@ import (
 	"sessionfold/worker"
 )
 
-// owned waits until the workers own all partitions, each at least min of them.
+// shared waits until the workers own all partitions, each at least min of them.
 func (r *rig) shared(min int, ws ...*running) {
 	r.t.Helper()
 	testenv.Eventually(r.t, waitLong, func() error {
-		total := 0
-		for i, w := range ws {
-			n := 0
-			for _, s := range w.Sources() {
-				if s.Topic == r.lane && s.State == worker.Active {
-					n++
-				}
-			}
-			if n < min {
-				return fmt.Errorf("worker %d owns %d partitions", i, n)
-			}
-			total += n
+		at, err := r.owners(ws...)
+		if err != nil {
+			return err
 		}
-		if total != int(r.parts) {
-			return fmt.Errorf("%d of %d partitions are owned", total, r.parts)
+		n := map[*running]int{}
+		for _, o := range at {
+			n[o.w]++
+		}
+		for i, w := range ws {
+			if n[w] < min {
+				return fmt.Errorf("worker %d owns %d partitions", i, n[w])
+			}
 		}
 		return nil
 	})
-}
-
-// digestOf folds what the workers' stores hold together: every source counts
-// where it has got furthest.
-func (r *rig) sameTogether(ws ...*running) {
-	r.t.Helper()
-	want := r.offline()
-	ctx := context.Background()
-	rd, err := want.Reader()
-	r.must(err)
-	defer rd.Close()
-	sources, err := rd.Sources(r.stream)
-	r.must(err)
-	for _, m := range sources {
-		found := false
-		for _, w := range ws {
-			for _, s := range w.Sources() {
-				if s.Source == nil || s.Topic != m.Source.Topic || s.Source.Partition != m.Source.Partition {
-					continue
-				}
-				found = true
-				got, ok, err := w.Store().Meta(s.Source)
-				r.must(err)
-				gf, wf := got.Frontier, m.Frontier
-				gf.Seq, wf.Seq = 0, 0
-				if !ok || fmt.Sprint(gf) != fmt.Sprint(wf) {
-					r.t.Errorf("%s: frontier %v, want %v", m.Source, gf, wf)
-				}
-			}
-		}
-		if !found {
-			r.t.Errorf("%s is owned by no worker", m.Source)
-		}
-	}
-	// A session lies in one partition here, so its owner has the whole of it.
-	byID := map[wire.ID]map[[32]byte]bool{}
-	for _, w := range ws {
-		r.must(w.Store().DigestSessions(ctx, r.stream, func(id wire.ID, d digest) error {
-			if byID[id] == nil {
-				byID[id] = map[[32]byte]bool{}
-			}
-			byID[id][d.Partials] = true
-			return nil
-		}))
-	}
-	r.must(want.DigestSessions(ctx, r.stream, func(id wire.ID, d digest) error {
-		if !byID[id][d.Partials] {
-			return fmt.Errorf("session %s is in no worker's store as the log has it", id)
-		}
-		return nil
-	}))
 }
 
 func TestTwoWorkersShareAndTakeOver(t *testing.T) {

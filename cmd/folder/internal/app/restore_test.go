@@ -130,7 +130,8 @@ func TestRestoreInterruptedByAssignment(t *testing.T) {
 	tp := s.wait(t)
 	for range 3 {
 		w.worker.Lost([]wire.TopicPartition{tp})
-		w.worker.Assigned([]wire.TopicPartition{tp})
+		member, _ := w.consumer.Member()
+		w.worker.Assigned(member, []wire.TopicPartition{tp})
 		s.wait(t)
 	}
 	close(s.let)

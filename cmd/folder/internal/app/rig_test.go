@@ -22,7 +22,6 @@ import (
 	"sessionfold/testenv/agdxlog"
 	"sessionfold/testenv/broker"
 	"sessionfold/wire"
-	"sessionfold/worker"
 )
 
 // rig is a broker with one stream, and workers on it.
@@ -105,7 +104,7 @@ func (r *rig) write(recs []agdxlog.Record) {
 		}
 		p := int32(0)
 		if rec.Topic == r.lane {
-			p = int32(rec.Session[15]) % r.parts
+			p = r.partition(rec.Session)
 		}
 		out[i] = &kgo.Record{Topic: rec.Topic, Partition: p, Key: rec.Key, Value: rec.Value, Headers: hs}
 	}
@@ -187,39 +186,6 @@ func (w *running) end() error {
 	case <-time.After(waitLong):
 		return errors.New("the worker does not stop")
 	}
-}
-
-// caughtUp waits until the workers together have committed every record.
-func (r *rig) caughtUp(ws ...*running) {
-	r.t.Helper()
-	testenv.Eventually(r.t, waitLong, func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		ends, err := r.k.Admin.ListEndOffsets(ctx, r.lane)
-		if err != nil {
-			return err
-		}
-		at := map[wire.TopicPartition]worker.SourceStatus{}
-		for _, w := range ws {
-			select {
-			case err := <-w.done:
-				w.done <- err
-				return fmt.Errorf("a worker has ended: %v", err)
-			default:
-			}
-			for _, s := range w.Sources() {
-				at[s.TopicPartition] = s
-			}
-		}
-		for p := range r.parts {
-			tp := wire.TopicPartition{Topic: r.lane, Partition: p}
-			end, _ := ends.Lookup(r.lane, p)
-			if s := at[tp]; s.State != worker.Active || s.Next != uint64(end.Offset) {
-				return fmt.Errorf("%s ends at %d and is %s at %d: %s", tp, end.Offset, s.State, s.Next, s.Err)
-			}
-		}
-		return nil
-	})
 }
 
 // offline folds the log as it is now, without any of the worker's parts but the
@@ -355,7 +321,8 @@ func (r *rig) sameSoon(w *running) {
 		}
 		return nil
 	})
-	for _, s := range w.Sources() {
+	for p := range r.parts {
+		s := r.source(w, p)
 		if m, _, err := w.Store().Meta(s.Source); err != nil || len(m.Holes) > 0 {
 			r.t.Fatalf("%s: holes %v are left: %v", s.Source, m.Holes, err)
 		}
