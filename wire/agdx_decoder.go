@@ -30,6 +30,10 @@ type agdxDecoder struct {
 	parked  []Parking
 	links   []Link
 
+	keys     func() *Keys // nil: no keys
+	enrolled *Keys        // of the batch at hand
+	signed   []byte       // memory for signed bytes
+
 	refs     refs         // of the context record at hand
 	resource resourceLink // of the resource link at hand
 	from     int          // in items: where the summary of the record at hand begins
@@ -38,6 +42,9 @@ type agdxDecoder struct {
 // Decode implements Decoder.
 func (d *agdxDecoder) Decode(src *Source, raw []Raw) []Record {
 	d.src = src
+	if d.keys != nil {
+		d.enrolled = d.keys()
+	}
 	if cap(d.recs) < len(raw) {
 		d.recs = make([]Record, len(raw))
 	}
@@ -128,6 +135,9 @@ func (d *agdxDecoder) envelope(raw *Raw, h *agdxHeaders, rec *Record) {
 	rec.Cause = e.CauseAt
 	rec.Facts = FactAuthor
 	d.usage(rec)
+	if e.Has&FieldSignature != 0 {
+		d.signature(raw, h, rec)
+	}
 	switch e.Kind {
 	case KindCommand:
 		d.command(h, rec)

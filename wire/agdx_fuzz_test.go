@@ -85,7 +85,11 @@ func FuzzDecoder(f *testing.F) {
 	for _, b := range fuzzSeeds() {
 		f.Add(b, []byte("1"), SessionKey(testID(2)), []byte("a"), SessionKey(testID(2)))
 	}
-	used := NewAGDXDecoder()
+	signed := event().SignAs(rfcKey(0), ContentJSON).Marshal()
+	f.Add(signed, []byte("1"), SessionKey(testID(2)), []byte("a"), SessionKey(testID(2)))
+	keys := rfcKeys(f)
+	decoder := func() Decoder { return NewAGDXVerifier(func() *Keys { return keys }) }
+	used := decoder()
 	f.Fuzz(func(t *testing.T, value, version, conversation, agent, key []byte) {
 		raw := []Raw{
 			{Offset: 1, Timestamp: -5, Key: key, Value: value},
@@ -101,7 +105,7 @@ func FuzzDecoder(f *testing.F) {
 			for i := range recs {
 				checkRecord(t, role, &raw[i], &recs[i])
 			}
-			fresh := NewAGDXDecoder().Decode(src, raw)
+			fresh := decoder().Decode(src, raw)
 			if reflect.DeepEqual(fresh, recs) {
 				continue // cmp takes a hundred times as long
 			}

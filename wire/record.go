@@ -269,6 +269,10 @@ type Rare struct {
 	Parking     *Parking     // work that a lane put aside or took up again
 	Links       []Link
 	LinkRefused bool // the record links to a session of another stream
+
+	Verdict Verdict // of the record's signature
+	Actor   string  // the principal whose key verified the record; set when Verdict is Verified
+	Keys    uint64  // fingerprint of the keys that the signature was held against
 }
 
 // SummaryKey names an entry of a row's summary. Numbers are part of the stored
