@@ -18,13 +18,11 @@ type agdxDecoder struct {
 
 	// The slabs. Growing one leaves the entries that were handed out where they
 	// are, so pointers into it stay good until the slab is reused.
-	items   []SummaryItem
-	usages  []Usage
-	lives   []Lifecycle
-	starts  []Start
-	acks    []Pos
-	lists   [][]byte
-	digests []byte
+	shapes
+	usages []Usage
+	lives  []Lifecycle
+	starts []Start
+	acks   []Pos
 	rares   []Rare
 	asked   []Control
 	parked  []Parking
@@ -36,7 +34,6 @@ type agdxDecoder struct {
 
 	refs     refs         // of the context record at hand
 	resource resourceLink // of the resource link at hand
-	from     int          // in items: where the summary of the record at hand begins
 }
 
 // Decode implements Decoder.
@@ -49,8 +46,8 @@ func (d *agdxDecoder) Decode(src *Source, raw []Raw) []Record {
 		d.recs = make([]Record, len(raw))
 	}
 	d.recs = d.recs[:len(raw)]
-	d.items, d.usages, d.lives = d.items[:0], d.usages[:0], d.lives[:0]
-	d.starts, d.acks, d.lists, d.digests = d.starts[:0], d.acks[:0], d.lists[:0], d.digests[:0]
+	d.shapes.reset()
+	d.usages, d.lives, d.starts, d.acks = d.usages[:0], d.lives[:0], d.starts[:0], d.acks[:0]
 	d.rares, d.asked, d.parked, d.links = d.rares[:0], d.asked[:0], d.parked[:0], d.links[:0]
 	if cap(d.links) > maxKeptLinks {
 		d.links = nil

@@ -1,59 +1,5 @@
 package wire
 
-import (
-	"bytes"
-	"crypto/sha256"
-	"slices"
-)
-
-// maxSummaryList is the most entries of a list in a summary: the first ones of
-// the record. A count stands beside the lists that can be longer.
-const maxSummaryList = 64
-
-func (d *agdxDecoder) number(k SummaryKey, n uint64) {
-	d.items = append(d.items, SummaryItem{Key: k, Type: SumNumber, Num: n})
-}
-
-func (d *agdxDecoder) boolean(k SummaryKey, v bool) {
-	it := SummaryItem{Key: k, Type: SumBool}
-	if v {
-		it.Num = 1
-	}
-	d.items = append(d.items, it)
-}
-
-func (d *agdxDecoder) text(k SummaryKey, t []byte) {
-	d.items = append(d.items, SummaryItem{Key: k, Type: SumText, Text: t})
-}
-
-// word keeps a fixed word of the protocol.
-func (d *agdxDecoder) word(k SummaryKey, w string) {
-	from := len(d.digests)
-	d.digests = append(d.digests, w...)
-	d.text(k, d.digests[from:len(d.digests):len(d.digests)])
-}
-
-func (d *agdxDecoder) list(k SummaryKey, texts ...[]byte) {
-	from := len(d.lists)
-	d.lists = append(d.lists, texts...)
-	d.items = append(d.items, SummaryItem{Key: k, Type: SumList, List: d.lists[from:len(d.lists):len(d.lists)]})
-}
-
-// summary hands out the summary of the record at hand, in ascending order of
-// key. There are few entries and most records have none.
-func (d *agdxDecoder) summary() []SummaryItem {
-	s := d.items[d.from:len(d.items):len(d.items)]
-	if len(s) == 0 {
-		return nil
-	}
-	for i := 1; i < len(s); i++ {
-		for j := i; j > 0 && s[j].Key < s[j-1].Key; j-- {
-			s[j], s[j-1] = s[j-1], s[j]
-		}
-	}
-	return s
-}
-
 // model keeps model and provider; the second key stands in for the first.
 func (d *agdxDecoder) model(key, other string) {
 	d.metaText(SumProvider, MetaProvider)
@@ -103,19 +49,8 @@ func (d *agdxDecoder) call(h *agdxHeaders) {
 	default:
 		d.word(SumContentType, h.content.String())
 	}
-	if names := d.lists[from:]; ok && len(names) > 0 {
-		slices.SortFunc(names, bytes.Compare)
-		names = slices.CompactFunc(names, bytes.Equal)
-		d.lists = d.lists[:from+len(names)]
-		d.items = append(d.items, SummaryItem{Key: SumArgKeys, Type: SumList, List: names[:len(names):len(names)]})
-	} else {
-		d.lists = d.lists[:from]
-	}
-	sum := sha256.Sum256(body)
-	from = len(d.digests)
-	d.digests = append(d.digests, sum[:]...)
-	d.items = append(d.items, SummaryItem{Key: SumSHA256, Type: SumBytes, Text: d.digests[from:len(d.digests):len(d.digests)]})
-	d.number(SumSize, uint64(len(body)))
+	d.argumentKeys(from, ok)
+	d.digest(body)
 }
 
 // format is the content type of the body: the header's, else JSON when the
@@ -130,22 +65,7 @@ func (d *agdxDecoder) format(h *agdxHeaders) ContentType {
 	return ContentCBOR
 }
 
-// jsonKeys lists the keys of a JSON object, as views; false when the body is no
-// object, and then what was listed means nothing.
-func (d *agdxDecoder) jsonKeys(b []byte) bool {
-	r := jsonReader{b: b}
-	n, from := 0, len(d.lists)
-	for r.open('{'); r.more('}', &n); {
-		raw := r.key()
-		r.skip()
-		if !r.bad && len(d.lists)-from < maxSummaryList {
-			d.lists = append(d.lists, unquote(raw))
-		}
-	}
-	return r.end()
-}
-
-// cborKeys lists the keys of a CBOR map likewise.
+// cborKeys lists the keys of a CBOR map, as jsonKeys those of an object.
 func (d *agdxDecoder) cborKeys(b []byte) bool {
 	r := cborReader{b: b}
 	from := len(d.lists)
