@@ -23,10 +23,10 @@ type agdxDecoder struct {
 	lives  []Lifecycle
 	starts []Start
 	acks   []Pos
-	rares   []Rare
-	asked   []Control
-	parked  []Parking
-	links   []Link
+	rares  []Rare
+	asked  []Control
+	parked []Parking
+	links  []Link
 
 	keys     func() *Keys // nil: no keys
 	enrolled *Keys        // of the batch at hand
