@@ -67,6 +67,9 @@ func (p *Producer) Renew(ctx context.Context) error {
 		kgo.MaxBufferedRecords(100_000),
 		kgo.RecordDeliveryTimeout(delivery),
 		kgo.RetryTimeout(p.cfg.TransactionTimeout),
+		// A broker that waits for one that is frozen, as its replica or as the
+		// transaction's coordinator, is not waited for longer than the transaction lasts.
+		kgo.ProduceRequestTimeout(delivery),
 		kgo.MetadataMinAge(250*time.Millisecond), // a retry after a moved leader waits for metadata
 	)
 	cl, err := kgo.NewClient(opts...)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
@@ -34,6 +35,15 @@ type SASL struct {
 	Password func() (string, error)
 }
 
+// A broker that is frozen, or behind a network that drops everything, takes
+// connections and answers none. Whatever was asked of it hangs until its time is
+// up, and is asked of it again, for as long as the client does not learn from
+// another broker that the cluster goes on without it: so both bounds are short.
+const (
+	answerWait = 5 * time.Second // beside what a request itself allows the broker to take
+	knowBroker = 5 * time.Second // how old the client's picture of the cluster may be
+)
+
 // Options gives the client options of the connection.
 func (c Conn) Options() ([]kgo.Opt, error) {
 	if len(c.Brokers) == 0 {
@@ -46,7 +56,10 @@ func (c Conn) Options() ([]kgo.Opt, error) {
 	if id == "" {
 		id = "sessionfold"
 	}
-	opts := []kgo.Opt{kgo.SeedBrokers(c.Brokers...), kgo.ClientID(id)}
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(c.Brokers...), kgo.ClientID(id),
+		kgo.DialTimeout(answerWait), kgo.RequestTimeoutOverhead(answerWait), kgo.MetadataMaxAge(knowBroker),
+	}
 	if c.Logger != nil {
 		opts = append(opts, kgo.WithLogger(kslog.New(c.Logger)))
 	}

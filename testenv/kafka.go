@@ -94,6 +94,9 @@ func (k *Kafka) Client(tb testing.TB, opts ...kgo.Opt) *kgo.Client {
 	c, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(k.Addrs...), kgo.MetadataMinAge(250 * time.Millisecond),
 		kgo.ProducerBatchMaxBytes(8 << 20), kgo.FetchMaxWait(250 * time.Millisecond),
+		// A test's own client is not to be what hangs on a broker that is frozen.
+		kgo.MetadataMaxAge(2 * time.Second), kgo.DialTimeout(3 * time.Second),
+		kgo.RequestTimeoutOverhead(3 * time.Second), kgo.ProduceRequestTimeout(3 * time.Second),
 	}, opts...)...)
 	if err != nil {
 		tb.Fatalf("a client for %v: %v", k.Addrs, err)

@@ -77,9 +77,11 @@ func (r *rig) load(seed uint64, rate float64) (stop func()) {
 }
 
 // offsets of the group. A client remembers the group's coordinator for as long
-// as that broker is gone, so this is one that knows nothing yet.
+// as that broker is gone, so this is one that knows nothing yet; and it gives up
+// soon on a broker that is frozen.
 func (r *rig) offsets(ctx context.Context) (kadm.OffsetResponses, error) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(r.kafka.Addrs...), kgo.RetryTimeout(5*time.Second))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(r.kafka.Addrs...), kgo.RetryTimeout(5*time.Second),
+		kgo.DialTimeout(time.Second), kgo.RequestTimeoutOverhead(time.Second))
 	if err != nil {
 		return nil, err
 	}
