@@ -27,7 +27,7 @@ func (w *world) decode(src *wire.Source, input string) ([]wire.Record, error) {
 		}
 		raws = append(raws, raw)
 	}
-	return wire.NewAGDXDecoder().Decode(src, raws), nil
+	return wire.NewAGDXVerifier(func() *wire.Keys { return w.keys }).Decode(src, raws), nil
 }
 
 // keys are the key=value words of a line; each is to be read.
@@ -174,6 +174,7 @@ func (w *world) envelope(raw *wire.Raw, session, what string, k keys) {
 	if len(e.Body) > 0 && e.Body[0] == '{' {
 		content = wire.ContentJSON
 	}
+	signEnvelope(&e, content, k)
 	raw.Key, raw.Headers = wire.SessionKey(e.Conversation), e.Headers(content)
 	raw.Value = e.Marshal()
 }

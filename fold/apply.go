@@ -152,6 +152,9 @@ func (b *batch) rare(t *touched, rec *wire.Record, at Stamp) {
 	if rec.Display == wire.DisplayUndecodable || rec.Display == wire.DisplayInvalid {
 		return
 	}
+	if rec.Rare.Verdict != wire.Unsigned {
+		b.to.signature(rec.Rare, rec.Offset)
+	}
 	if rec.Rare.Control != nil {
 		t.new.control(rec.Rare.Control, at)
 	}

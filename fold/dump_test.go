@@ -128,6 +128,9 @@ func (d dumper) step(s *Step) string {
 			if r.Rec.Reason != "" {
 				fmt.Fprintf(&b, " (%s)", r.Rec.Reason)
 			}
+			if r.Rec.Rare != nil && r.Rec.Rare.Actor != "" {
+				fmt.Fprintf(&b, " verified %q", r.Rec.Rare.Actor)
+			}
 			b.WriteString("\n")
 		}
 	}

@@ -43,6 +43,8 @@ type Frontier struct {
 	UnattributedLast uint64 // offset of the last one, when Unattributed > 0
 	LinksRefused     uint64 // records that link to a session of another stream
 
+	Signatures Signatures
+
 	// Skipped is how many offsets before Next were passed over by Expire since
 	// the last step. It is never stored: the next step covers them and its
 	// Frontier has 0 here.

@@ -54,7 +54,7 @@ func genContent(t *rapid.T, sessions int) wire.Record {
 
 // genRare draws what few records carry, but for state records.
 func genRare(t *rapid.T, id wire.ID, sessions int) *wire.Rare {
-	switch rapid.SampledFrom([]string{"control", "control", "parking", "parking", "refused", "links", "links"}).Draw(t, "rare") {
+	switch rapid.SampledFrom([]string{"control", "control", "parking", "parking", "refused", "links", "links", "signed"}).Draw(t, "rare") {
 	case "control":
 		return &wire.Rare{Control: &wire.Control{
 			Op:           rapid.SampledFrom([]wire.ControlOp{wire.ControlPause, wire.ControlPause, wire.ControlPause, wire.ControlResume, wire.ControlCancel}).Draw(t, "asked"),
@@ -66,6 +66,15 @@ func genRare(t *rapid.T, id wire.ID, sessions int) *wire.Rare {
 		return &wire.Rare{Parking: p}
 	case "refused":
 		return &wire.Rare{LinkRefused: true}
+	case "signed":
+		r := &wire.Rare{
+			Verdict: rapid.SampledFrom([]wire.Verdict{wire.Verified, wire.UnknownKey, wire.WrongSignature}).Draw(t, "verdict"),
+			Keys:    rapid.Uint64Range(0, 2).Draw(t, "keys"),
+		}
+		if r.Verdict == wire.Verified {
+			r.Actor = "ann"
+		}
+		return r
 	}
 	links := make([]wire.Link, rapid.IntRange(1, 3).Draw(t, "links"))
 	for i := range links {

@@ -59,6 +59,7 @@ type told struct {
 	Timeline []string
 	Links    []string
 	Children []string
+	Signed   Signatures // of the whole stream, in the first
 }
 
 // placed is a log over sources: each record where the layout puts it, with the
@@ -107,6 +108,7 @@ func spread(log []wire.Record, l layout, batch int) []told {
 	sources, logs := placed(log, l)
 	rows := map[wire.ID][]Row{}
 	var refused uint64
+	var signed Signatures
 	for i, f := range sources {
 		for part := range slices.Chunk(logs[i], batch) {
 			for _, ss := range f.fold(&Config{}, part).Sessions {
@@ -114,8 +116,11 @@ func spread(log []wire.Record, l layout, batch int) []told {
 			}
 		}
 		refused += f.front.LinksRefused
+		signed.Verified += f.front.Signatures.Verified
+		signed.Unknown += f.front.Signatures.Unknown
+		signed.Wrong += f.front.Signatures.Wrong
 	}
-	out := []told{{View: wire.SessionInfo{Events: refused}}}
+	out := []told{{View: wire.SessionInfo{Events: refused}, Signed: signed}}
 	for i := range 43 {
 		id := sessionID(i)
 		one := told{Children: childrenOf(id, sources)}

@@ -33,6 +33,7 @@ type world struct {
 	sources map[string]*folded
 	order   []string
 	dump    dumper
+	keys    *wire.Keys // enrolled
 }
 
 type folded struct {
@@ -92,6 +93,8 @@ func (w *world) run(td *datadriven.TestData) (string, error) {
 		}
 		w.order = append(w.order, first)
 		return "", nil
+	case "keys": // enrols the keys of the names given, and no others
+		return w.enrol(td)
 	case "links":
 		return w.links(td, first)
 	case "session", "view", "after", "position":

@@ -58,6 +58,9 @@ func (s *Step) validFrontier() error {
 	case f.Records < f.Unattributed || f.Records < f.Undecodable+f.Invalid:
 		return fmt.Errorf("%d records, %d undecodable, %d invalid, %d unattributed", f.Records, f.Undecodable, f.Invalid, f.Unattributed)
 	}
+	if !s.validSignatures() {
+		return fmt.Errorf("signatures went from %+v to %+v", b.Signatures, f.Signatures)
+	}
 	for i, g := range f.Gaps {
 		if g.From > g.To || g.To >= f.Next || i > 0 && g.From <= f.Gaps[i-1].To {
 			return fmt.Errorf("gap %d to %d is out of place", g.From, g.To)

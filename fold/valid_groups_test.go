@@ -39,7 +39,7 @@ func groupStep(t *testing.T) *Step {
 	one = append(one, rec(4, link(m, "z")))
 	f.fold(&Config{}, one)
 	return f.fold(&Config{}, []wire.Record{
-		rec(5, link(a, "w")), rec(6, parent(wire.ID{8})), rec(7, ack(2)), rec(8, func(r *wire.Record) { r.Rare = parking(1, false) }), rec(9, link(m, "z")),
+		rec(5, link(a, "w")), rec(6, parent(wire.ID{8})), rec(7, ack(2)), rec(8, func(r *wire.Record) { r.Rare = parking(1, false); r.Rare.Verdict, r.Rare.Keys = wire.Verified, 7 }), rec(9, link(m, "z")),
 	})
 }
 
@@ -74,6 +74,13 @@ func TestValidSeesEveryFaultOfGroups(t *testing.T) {
 		"last of a link":       func(s *Step) { s.Sessions[1].Last-- },
 		"last before the link": func(s *Step) { links(m(s), func(l *Links) { l.List[0].Last.Offset = 8 }) },
 		"refused fell":         func(s *Step) { s.Before.LinksRefused = 1 },
+		"verified fell":        func(s *Step) { s.Before.Signatures.Verified = 2 },
+		"unknown keys fell":    func(s *Step) { s.Before.Signatures.Unknown = 1 },
+		"wrong fell":           func(s *Step) { s.Before.Signatures.Wrong = 1 },
+		"more than records":    func(s *Step) { s.Frontier.Signatures.Wrong = 99 },
+		"keys of nobody":       func(s *Step) { s.Before.Signatures.Verified = 1; s.Before.Signatures.Keys = 6 },
+		"keys of the future":   func(s *Step) { s.Frontier.Signatures.From = 100 },
+		"keys of the past":     func(s *Step) { s.Frontier.Signatures.From = 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := groupStep(t)

@@ -15,8 +15,8 @@ import (
 )
 
 // Digest stands for the logical content of a stream or a session: two stores
-// that folded the same log have the same digests, whatever their batches,
-// topic generations, apply sequences and changelogs. Parts differ apart: Rows
+// that folded the same log, its signatures under the same keys, have the same
+// digests, whatever their batches, topic generations, apply sequences and changelogs. Parts differ apart: Rows
 // also differs while timeline rows are to be rebuilt or were pruned.
 type Digest struct {
 	Partials [32]byte // what is known of sessions, their state documents and their histories
@@ -177,6 +177,7 @@ func digestSources(list []Meta) (sum [32]byte) {
 		f := &list[i].Frontier
 		h.source(list[i].Source)
 		h.numbers(f.Next, f.Time, f.Records, f.Undecodable, f.Invalid, f.Unattributed, f.UnattributedLast, f.LinksRefused, uint64(len(f.Gaps)))
+		h.numbers(f.Signatures.Verified, f.Signatures.Unknown, f.Signatures.Wrong)
 		for _, g := range f.Gaps {
 			h.numbers(g.From, g.To, uint64(g.Reason))
 		}
@@ -215,7 +216,7 @@ func (h digester) source(s *wire.Source) {
 
 func (h digester) event(e *row.Event) {
 	h.numbers(e.Offset, e.Time, uint64(e.Kind), uint64(e.Display))
-	h.texts(e.Operation, e.Agent, e.Addressee, e.Tool, e.Reason)
+	h.texts(e.Operation, e.Agent, e.Addressee, e.Tool, e.Reason, e.Actor)
 	h.numbers(flag(e.HasCorrelation), flag(e.HasCause), flag(e.Usage != nil), uint64(len(e.Summary)))
 	h.Write(e.Correlation[:])
 	h.Write(e.Cause[:])

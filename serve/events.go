@@ -77,7 +77,7 @@ func event(s *fold.Session, e *index.Event) wire.SessionEvent {
 	src := e.Source
 	out := wire.SessionEvent{
 		At: src.At(e.Offset).Ref(s.ID), Session: s.ID, BrokerTS: e.Time, Kind: e.Kind.String(), Display: e.Display.String(),
-		Operation: present(e.Operation), Agent: e.Agent, Addressee: present(e.Addressee), Tool: present(e.Tool),
+		Operation: present(e.Operation), Agent: e.Agent, Addressee: present(e.Addressee), Tool: present(e.Tool), VerifiedActor: e.Actor,
 		AfterEnd: s.AfterEnd(e.Address()), Summary: wire.NewSummary(e.Summary),
 		AtText: src.PositionText(e.Offset), Topic: src.Topic, TopicGenerationText: wire.GenerationText(src.Generation),
 	}

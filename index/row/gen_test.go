@@ -168,6 +168,14 @@ var (
 		if f.Unattributed > 0 {
 			f.UnattributedLast = genNumber.Draw(t, "last")
 		}
+		if rapid.Bool().Draw(t, "signed") {
+			s := &f.Signatures
+			for _, n := range signatureNumbers(s) {
+				*n = rapid.Uint64Range(0, 1<<40).Draw(t, "signatures")
+			}
+			s.Verified++
+			s.Keys = rapid.Uint64().Draw(t, "keys")
+		}
 		for range rapid.IntRange(0, 3).Draw(t, "gaps") {
 			f.Gaps = append(f.Gaps, fold.Gap{From: genNumber.Draw(t, "from"), To: genNumber.Draw(t, "to"), Reason: fold.GapReason(rapid.Uint8().Draw(t, "reason"))})
 		}

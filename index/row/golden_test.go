@@ -91,6 +91,7 @@ func goldenBatch() *Batch {
 	rows := []fold.Row{
 		{Time: at(0).Time, Rec: note(1000)},
 		{Time: at(1).Time, Rec: &wire.Record{
+			Rare:   &wire.Rare{Verdict: wire.Verified, Actor: "searcher@ops", Keys: 0x0102030405060708},
 			Offset: 1001, Kind: wire.KindResponse, Display: wire.DisplayToolResult, Operation: []byte("execute_tool"),
 			Agent: []byte("searcher"), Addressee: []byte("planner-7"), Tool: []byte("search_flights"), Cause: cause[:],
 			HasCorrelation: true, Correlation: wire.ID{1, 100},
@@ -108,6 +109,7 @@ func goldenBatch() *Batch {
 		Frontier: fold.Frontier{
 			Next: 1010, Time: at(9).Time, Seq: 3, Records: 15, Undecodable: 1, Invalid: 1, Unattributed: 2, UnattributedLast: 996,
 			Gaps: []fold.Gap{{From: 0, To: 9, Reason: fold.GapExpiredBeforeFold}}, LinksRefused: 4,
+			Signatures: fold.Signatures{Verified: 1, Unknown: 2, Wrong: 300, Keys: 0x0102030405060708, From: 1001},
 		},
 		Sessions: []fold.SessionStep{
 			{ID: wire.ID{15: 1}, New: full, Last: 1009, Rows: rows, State: goldenState()},

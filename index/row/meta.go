@@ -38,6 +38,7 @@ const (
 	groupUnattributed = 1
 	groupGaps         = 2
 	groupRefused      = 3
+	groupSignatures   = 4
 )
 
 // AppendSourceMeta appends a source meta.
@@ -63,6 +64,13 @@ func AppendSourceMeta(b []byte, m *SourceMeta) []byte {
 	}
 	if f.LinksRefused > 0 {
 		b = binary.AppendUvarint(append(b, groupRefused), f.LinksRefused)
+	}
+	if s := &f.Signatures; s.Seen() > 0 {
+		b = append(b, groupSignatures)
+		for _, n := range signatureNumbers(s) {
+			b = binary.AppendUvarint(b, *n)
+		}
+		b = binary.BigEndian.AppendUint64(b, s.Keys)
 	}
 	return b
 }
@@ -96,6 +104,17 @@ func DecodeSourceMeta(b []byte) (SourceMeta, error) {
 			if f.LinksRefused = r.uint(); f.LinksRefused == 0 {
 				r.fail("a group of refused links without a count")
 			}
+		case groupSignatures:
+			s := &f.Signatures
+			for _, n := range signatureNumbers(s) {
+				*n = r.uint()
+			}
+			if s.Seen() == 0 {
+				r.fail("a group of signatures without a count")
+			}
+			if b := r.take(8); b != nil {
+				s.Keys = binary.BigEndian.Uint64(b)
+			}
 		default:
 			return false
 		}
@@ -105,4 +124,8 @@ func DecodeSourceMeta(b []byte) (SourceMeta, error) {
 		return SourceMeta{}, err
 	}
 	return m, nil
+}
+
+func signatureNumbers(s *fold.Signatures) [4]*uint64 {
+	return [...]*uint64{&s.Verified, &s.Unknown, &s.Wrong, &s.From}
 }

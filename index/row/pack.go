@@ -29,6 +29,7 @@ const (
 	rowAddressee
 	rowCause
 	rowReason
+	rowVerified
 	rowKnown = 1<<iota - 1
 )
 
@@ -119,6 +120,9 @@ func rowMask(rec *wire.Record) (m uint64) {
 	if rec.Reason != "" {
 		m |= rowReason
 	}
+	if rec.Rare != nil && rec.Rare.Actor != "" {
+		m |= rowVerified
+	}
 	return m
 }
 
@@ -150,6 +154,9 @@ func (p *packer) fields(b []byte, mask uint64, rec *wire.Record) []byte {
 	}
 	if mask&rowReason != 0 {
 		b = p.text(b, []byte(rec.Reason))
+	}
+	if mask&rowVerified != 0 {
+		b = p.text(b, []byte(rec.Rare.Actor))
 	}
 	return b
 }

@@ -59,6 +59,9 @@ func genRow(t *rapid.T, offset, time uint64) fold.Row {
 	if rec.Display == wire.DisplayInvalid {
 		rec.Reason = rapid.SampledFrom([]string{"", "missing_body", "channel"}).Draw(t, "reason")
 	}
+	if rapid.IntRange(0, 3).Draw(t, "signed") == 0 {
+		rec.Rare = &wire.Rare{Actor: genText.Draw(t, "actor")}
+	}
 	rec.Summary = rapid.SliceOfN(genSummary, 0, 3).Draw(t, "summary")
 	return fold.Row{Time: time, Rec: rec}
 }
@@ -85,6 +88,9 @@ func stored(r fold.Row) Event {
 		Offset: rec.Offset, Time: r.Time, Kind: rec.Kind, Display: rec.Display,
 		Operation: text(rec.Operation), Agent: text(rec.Agent), Addressee: text(rec.Addressee), Tool: text(rec.Tool),
 		HasCorrelation: rec.HasCorrelation, Correlation: rec.Correlation, Usage: rec.Usage, Reason: rec.Reason,
+	}
+	if rec.Rare != nil {
+		e.Actor = text([]byte(rec.Rare.Actor))
 	}
 	if len(rec.Cause) == 20 {
 		e.Cause, e.HasCause = wire.Locator(rec.Cause), true

@@ -24,6 +24,7 @@ type Event struct {
 
 	Usage   *wire.Usage
 	Reason  string             // why the record is undecodable or invalid
+	Actor   string             // the principal whose key verified the record's signature
 	Summary []wire.SummaryItem // ascending keys
 }
 
@@ -116,6 +117,9 @@ func (p *Pack) fields(mask uint64, e *Event) {
 	}
 	if mask&rowReason != 0 {
 		e.Reason = p.text()
+	}
+	if mask&rowVerified != 0 {
+		e.Actor = p.text()
 	}
 }
 
