@@ -268,7 +268,8 @@ type Rare struct {
 	Control     *Control     // a request on the control topic
 	Parking     *Parking     // work that a lane put aside or took up again
 	Links       []Link
-	LinkRefused bool // the record links to a session of another stream
+	LinkRefused bool    // the record links to a session of another stream
+	Native      *Native // what a record of another dialect than AGDX says
 
 	Verdict Verdict // of the record's signature
 	Actor   string  // the principal whose key verified the record; set when Verdict is Verified
