@@ -25,8 +25,11 @@ type known struct {
 	seen    SourceSeen
 	meta    index.Meta
 	compare bool       // its log is there
+	whole   bool       // all of it, whatever the brokers still hold
 	start   uint64     // of the log
+	rows    uint64     // below this one rows may be missing, although the log has the records
 	lost    []fold.Gap // folded once, and lost by the brokers
+	missing []fold.Gap // ranges whose records the index did not fold, although the log may have some
 	// entry is a time that nothing below entryAt was raised above, µs: that of
 	// the first row at or behind the log start, else the highest of all.
 	entry, entryAt uint64
@@ -100,16 +103,16 @@ func refold(ctx context.Context, log Log, into *index.Store, cfg *fold.Config, k
 	return take(nil)
 }
 
-// without leaves out the records that stand where folded ones were lost: the
-// index does not fold them.
+// without leaves out the records that the index did not fold: those that stand
+// where folded ones were lost, and of a whole log those that had expired.
 func (k *known) without(raw []wire.Raw) []wire.Raw {
-	if len(k.lost) == 0 {
+	if len(k.missing) == 0 {
 		return raw
 	}
 	keep := make([]wire.Raw, 0, len(raw))
 	for _, r := range raw {
 		in := false
-		for _, g := range k.lost {
+		for _, g := range k.missing {
 			in = in || g.From <= r.Offset && r.Offset <= g.To
 		}
 		if !in {
@@ -122,7 +125,7 @@ func (k *known) without(raw []wire.Raw) []wire.Raw {
 // hidden says that the index shows no row of an offset for a reason: the log's
 // start, pruning, or a rebuild that goes on.
 func (k *known) hidden(offset uint64) (bool, bool) {
-	if offset < max(k.start, k.meta.Retained) {
+	if offset < max(k.start, k.rows, k.meta.Retained) {
 		return true, false
 	}
 	for _, h := range k.meta.Holes {
