@@ -35,6 +35,7 @@ var parts = []part{
 	{dir: "worker", ours: []string{"wire", "fold", "index/row"}, why: "worker does all I/O through its struct of functions, so that every failure can be made to happen in a test"},
 	{dir: "serve", ours: []string{"wire", "fold", "index", "index/row"}, why: "reads come from a snapshot of the store and never touch the path of a record"},
 	{dir: "cmd", ours: []string{"wire", "fold", "index", "index/row", "source", "sink", "worker", "serve", "testenv"}},
+	{dir: "examples", ours: []string{"wire"}, why: "an example shows what a program of somebody else needs: the records, and nothing from inside"},
 	{dir: "testenv", ours: []string{"wire", "fold", "index", "index/row", "source", "sink", "worker", "serve", "cmd"}},
 }
 
@@ -47,9 +48,9 @@ type foreignRule struct {
 
 var foreign = []foreignRule{
 	{"github.com/twmb/franz-go/pkg/kfake", []string{"testenv"}, "the broker inside the process belongs to tests and the demo"},
-	{"github.com/twmb/franz-go", []string{"source", "sink", "testenv"}, "Kafka comes in through source and goes out through sink, so the commit protocol has one place"},
+	{"github.com/twmb/franz-go", []string{"source", "sink", "examples", "testenv"}, "Kafka comes in through source and goes out through sink, so the commit protocol has one place"},
 	{"github.com/cockroachdb/pebble", []string{"index", "testenv"}, "only index knows how state is stored, so that the store can be replaced and checked in one place"},
-	{"net/http", []string{"serve", "cmd", "testenv"}, "HTTP belongs to serve and to the command line's client"},
+	{"net/http", []string{"serve", "cmd", "examples", "testenv"}, "HTTP belongs to serve and to the command line's client"},
 	{"github.com/spf13/cobra", []string{"cmd"}, "the command line is wiring"},
 	{"github.com/knadh/koanf", []string{"cmd"}, "configuration is read once, in cmd; packages take typed options"},
 	{"github.com/goccy/go-yaml", []string{"cmd", "testenv"}, "configuration is read once, in cmd; packages take typed options"},
