@@ -60,7 +60,7 @@ type Env struct {
 	Kept      func(src *wire.Source, ids []wire.ID, below uint64) (map[wire.ID]*fold.Partial, error)
 	ApplyRows func(*row.Batch) error
 
-	NewDecoder func(wire.Dialect) wire.Decoder
+	NewDecoder func(*wire.Source) wire.Decoder // each of its own
 	Fold       func(stream string) *fold.Config
 }
 

@@ -125,7 +125,7 @@ func (f *world) env() *Env {
 		},
 		Kept:       func(*wire.Source, []wire.ID, uint64) (map[wire.ID]*fold.Partial, error) { return nil, nil },
 		ApplyRows:  func(*row.Batch) error { return nil },
-		NewDecoder: func(wire.Dialect) wire.Decoder { return one{} },
+		NewDecoder: func(*wire.Source) wire.Decoder { return one{} },
 		Fold:       func(string) *fold.Config { return &fold.Config{} },
 	}
 }

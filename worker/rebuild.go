@@ -61,7 +61,7 @@ func (w *Worker) fillHole(ctx context.Context, src *wire.Source, h row.Span, bef
 	}
 	var part *Part
 	part = NewPart(PartConfig{
-		Source: src, Fold: w.env.Fold(src.Stream), Decoder: w.env.NewDecoder(src.Dialect),
+		Source: src, Fold: w.env.Fold(src.Stream), Decoder: w.env.NewDecoder(src),
 		Load: func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error) {
 			return w.env.Kept(src, ids, part.Frontier().Next)
 		},

@@ -102,7 +102,11 @@ func rebuildOnline(ctx context.Context, base, stream, source string, lossy bool)
 
 // rebuildOffline runs the worker itself until the sources are begun anew.
 func (c *cli) rebuildOffline(ctx context.Context, l *config.Loaded, stream, source string, lossy bool) (out []daemon.Rebuilt, err error) {
-	ac, err := daemon.AppConfig(&l.Config, newLogger(c.err, &l.Config))
+	enrolled, err := daemon.Keys(&l.Config)
+	if err != nil {
+		return nil, err
+	}
+	ac, err := daemon.AppConfig(&l.Config, enrolled, newLogger(c.err, &l.Config))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"sessionfold/cmd/folder/internal/client"
 	"sessionfold/cmd/folder/internal/compare"
 	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/cmd/folder/internal/daemon"
 	"sessionfold/cmd/folder/internal/replay"
 	"sessionfold/fold"
 	"sessionfold/serve"
@@ -62,7 +63,10 @@ func (c *cli) replay(cmd *cobra.Command, o replayOptions, l *config.Loaded, path
 	if err != nil {
 		return err
 	}
-	streams := replayStreams(l)
+	streams, err := replayStreams(l)
+	if err != nil {
+		return err
+	}
 	if len(streams) == 0 {
 		if streams, err = c.guessStreams(cmd.Context(), files); err != nil {
 			return err
@@ -91,7 +95,7 @@ func (c *cli) replay(cmd *cobra.Command, o replayOptions, l *config.Loaded, path
 	here := client.Of(h, "/agdx")
 	switch {
 	case o.compare != "":
-		return c.compare(cmd.Context(), o, here, stream)
+		return c.compare(cmd.Context(), o, here, stream, enrolled(streams, stream))
 	case o.events != "":
 		return c.timeline(cmd, here, stream, o.events, 0, o.json)
 	}
@@ -134,13 +138,31 @@ func (c *cli) bar(total int64, what string, bytes bool) *progressbar.ProgressBar
 		progressbar.OptionSetSpinnerChangeInterval(0))
 }
 
-// replayStreams are the configured streams.
-func replayStreams(l *config.Loaded) []replay.Stream {
+// replayStreams are the configured streams, with the keys that their files hold
+// now.
+func replayStreams(l *config.Loaded) ([]replay.Stream, error) {
+	files, err := daemon.Keys(&l.Config)
+	if err != nil {
+		return nil, err
+	}
 	var out []replay.Stream
 	for _, s := range l.Streams {
-		out = append(out, replay.Stream{Name: s.Name, Dialect: s.WireDialect(), Topics: s.ExtraTopics(), Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews}})
+		out = append(out, replay.Stream{
+			Name: s.Name, Dialect: s.WireDialect(), Topics: s.ExtraTopics(), Keys: files[s.Name].Current(),
+			Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews},
+		})
 	}
-	return out
+	return out, nil
+}
+
+// enrolled says that a stream's signatures were held against keys.
+func enrolled(streams []replay.Stream, name string) bool {
+	for _, s := range streams {
+		if s.Name == name {
+			return s.Keys != nil
+		}
+	}
+	return false
 }
 
 // guessStreams looks for stream names among the topics of the files. It reads
@@ -183,7 +205,8 @@ func replayHandler(e *replay.Engine, streams []replay.Stream) (http.Handler, err
 }
 
 // compare holds the replay against a worker and prints what it found.
-func (c *cli) compare(ctx context.Context, o replayOptions, here *client.Client, stream string) error {
+// Without keys nothing is said of who signed what.
+func (c *cli) compare(ctx context.Context, o replayOptions, here *client.Client, stream string, signed bool) error {
 	r := remote{url: o.compare, tokenFile: o.tokenFile}
 	there, err := r.client(c)
 	if err != nil {
@@ -193,7 +216,7 @@ func (c *cli) compare(ctx context.Context, o replayOptions, here *client.Client,
 	// own, without a lock.
 	b := c.bar(1, "comparing", false)
 	res, err := compare.Run(ctx, compare.Side{Name: "the replay", Client: here}, compare.Side{Name: o.compare, Client: there}, compare.Options{
-		Stream: stream, Keep: 10, Parallel: 8,
+		Stream: stream, Keep: 10, Parallel: 8, Unsigned: !signed,
 		Progress: func(n, m int) { b.ChangeMax(m); _ = b.Set(n) },
 	})
 	if err != nil {

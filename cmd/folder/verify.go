@@ -69,6 +69,11 @@ func (c *cli) verify(ctx context.Context, l *config.Loaded, base string, o verif
 			o.Fold = fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews}
 		}
 	}
+	enrolled, err := daemon.Keys(&l.Config)
+	if err != nil {
+		return nil, err
+	}
+	o.Keys = enrolled[o.Stream].Current()
 	conn, err := daemon.Conn(&l.Config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
@@ -122,6 +127,9 @@ func (c *cli) verdict(r *verify.Result) {
 		}
 		if s.Gaps > 0 {
 			fmt.Fprintf(c.out, "; %d gaps", s.Gaps)
+		}
+		if s.Signatures != "" {
+			fmt.Fprintf(c.out, "; signatures %s", s.Signatures)
 		}
 		if s.Refolding {
 			fmt.Fprint(c.out, "; rebuilding")

@@ -22,6 +22,7 @@ import (
 type App struct {
 	cfg      Config
 	folds    map[string]*fold.Config
+	keys     map[string]func() *wire.Keys
 	streams  []source.Stream
 	store    *index.Store
 	consumer *source.Consumer
@@ -40,13 +41,13 @@ func New(cfg Config) (a *App, err error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	a = &App{cfg: cfg, folds: map[string]*fold.Config{}}
+	a = &App{cfg: cfg, folds: map[string]*fold.Config{}, keys: map[string]func() *wire.Keys{}}
 	for i := range cfg.Streams {
 		s := &cfg.Streams[i]
 		if s.Dialect != wire.DialectAGDX {
 			return nil, fmt.Errorf("app: stream %q: this version folds the dialect %s only, not %s", s.Name, wire.DialectAGDX, s.Dialect)
 		}
-		a.folds[s.Name] = &s.Fold
+		a.folds[s.Name], a.keys[s.Name] = &s.Fold, s.Keys
 		a.streams = append(a.streams, source.Stream{Name: s.Name, Dialect: s.Dialect, Topics: s.topics()})
 	}
 	defer func() {

@@ -56,6 +56,9 @@ type Stream struct {
 	// OnlyTopics leaves the topics of the stream's name out.
 	OnlyTopics bool
 	Fold       fold.Config
+	// Keys gives the keys in force that signatures are held against, for each batch
+	// anew; nil: none are enrolled.
+	Keys func() *wire.Keys
 }
 
 func (c *Config) heartbeat() time.Duration { return source.HeartbeatOf(c.SessionTimeout) }

@@ -80,7 +80,7 @@ func (a *App) env() *worker.Env {
 			return a.store.Apply(out)
 		},
 
-		NewDecoder: func(wire.Dialect) wire.Decoder { return wire.NewAGDXDecoder() },
+		NewDecoder: func(src *wire.Source) wire.Decoder { return wire.NewAGDXVerifier(a.keys[src.Stream]) },
 		Fold:       func(stream string) *fold.Config { return a.folds[stream] },
 	}
 }

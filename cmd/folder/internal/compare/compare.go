@@ -44,6 +44,7 @@ type Options struct {
 	Stream   string
 	Keep     int            // differences kept in First
 	Parallel int            // reads at once, per side
+	Unsigned bool           // leave out who a record was verified to be from: one side has no keys
 	Progress func(n, m int) // sessions compared of all; called by one goroutine at a time
 }
 
@@ -104,6 +105,9 @@ func fetch(ctx context.Context, sides [2]Side, infos [2]map[string]any, ids []st
 				st, err := timeline(ctx, s.Client, o.Stream, id)
 				if err != nil {
 					return fmt.Errorf("compare: session %s of %s: %w", id, s.Name, err)
+				}
+				if o.Unsigned {
+					unsigned(st.events)
 				}
 				st.info = info
 				out[j][i] = st

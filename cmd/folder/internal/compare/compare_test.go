@@ -151,6 +151,18 @@ func TestListedTwice(t *testing.T) {
 	}
 }
 
+// A side without keys knows of no actor; between two that have keys they count.
+func TestVerifiedActors(t *testing.T) {
+	b := sample()
+	b.events["S1"][1] = strings.Replace(b.events["S1"][1], `"display"`, `"verified_actor":"ann","display"`, 1)
+	for unsigned, want := range map[bool]int{false: 1, true: 0} {
+		r, err := Run(context.Background(), sample().side("left"), b.side("right"), Options{Stream: "s", Unsigned: unsigned})
+		if err != nil || r.Differ != want || (r.Digest[0] == r.Digest[1]) != unsigned {
+			t.Errorf("unsigned %t: %d differ, %v", unsigned, r.Differ, err)
+		}
+	}
+}
+
 // TestState: documents are compared, and their content is in no report.
 func TestState(t *testing.T) {
 	a, b := sample(), sample()

@@ -47,6 +47,15 @@ func strip(v any) any {
 	return v
 }
 
+// unsigned takes the verified actors out of rows.
+func unsigned(rows []any) {
+	for _, r := range rows {
+		if m, ok := r.(map[string]any); ok {
+			delete(m, "verified_actor")
+		}
+	}
+}
+
 func sortRows(v any) {
 	rows, ok := v.([]any)
 	if !ok {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sessionfold/cmd/folder/internal/keys"
 	"sessionfold/wire"
 )
 
@@ -119,10 +120,24 @@ func (c *checker) streams() {
 		if s.TimelineCap == 0 {
 			c.fail(at+".timeline_cap", "1 or more", "0 would keep no timeline")
 		}
+		c.keys(at, &s)
 	}
 	if c.Output.Changes != "" || legalTopic(c.Kafka.Group) {
 		if owner, taken := topics[c.ChangesTopic()]; taken {
 			c.fail("output.changes", "name a topic of its own", "%q is read by stream %q: the worker would fold its own output", c.ChangesTopic(), owner)
+		}
+	}
+}
+
+// keys reads the file of a stream's keys once, so that a bad one is told of here.
+func (c *checker) keys(at string, s *Stream) {
+	switch {
+	case s.KeysFile == "":
+	case s.WireDialect() != wire.DialectAGDX:
+		c.fail(at+".keys_file", "remove it", "records of a %s stream carry no signatures", s.Dialect)
+	default:
+		if _, err := keys.Read(s.KeysFile); err != nil {
+			c.fail(at+".keys_file", keys.Hint, "%v", err)
 		}
 	}
 }

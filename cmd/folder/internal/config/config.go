@@ -45,6 +45,7 @@ type Stream struct {
 	Topics      []string `koanf:"topics" default:"" doc:"Lane topics of a foreign dialect; an agdx stream derives its own."`
 	TimelineCap uint64   `koanf:"timeline_cap" default:"10000" doc:"Timeline rows kept per session and source; more are counted only."`
 	Previews    bool     `koanf:"previews" default:"false" doc:"Keep previews that are content by nature."`
+	KeysFile    string   `koanf:"keys_file" default:"" doc:"File of public keys and whose they are: rows of records that one of them signed name its principal (agdx only). Looked at every second. Empty: no key is known."`
 }
 
 // Store is the section store.

@@ -13,6 +13,7 @@ import (
 
 	"sessionfold/cmd/folder/internal/app"
 	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/cmd/folder/internal/keys"
 	"sessionfold/fold"
 	"sessionfold/serve"
 	"sessionfold/source"
@@ -36,6 +37,7 @@ type Daemon struct {
 	admin    net.Listener
 	app      atomic.Pointer[app.App] // nil while the store is opened
 	beats    *source.Heartbeats
+	keys     map[string]*keys.File // by stream
 	draining atomic.Bool
 }
 
@@ -97,7 +99,9 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer cancel()
 	heard := make(chan struct{})
 	go func() { defer close(heard); d.beats.Run(runCtx) }()
-	defer func() { cancel(); <-heard }()
+	watched := make(chan struct{})
+	go func() { defer close(watched); keys.Watch(runCtx, d.keys, d.log) }()
+	defer func() { cancel(); <-heard; <-watched }()
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(runCtx) }()
 	select {
@@ -117,7 +121,11 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 
 // open opens the store and makes the handlers of the reads.
 func (d *Daemon) open() (*app.App, http.Handler, error) {
-	ac, err := AppConfig(d.cfg, d.log)
+	var err error
+	if d.keys, err = Keys(d.cfg); err != nil {
+		return nil, nil, err
+	}
+	ac, err := AppConfig(d.cfg, d.keys, d.log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,6 +142,7 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 	}
 	d.app.Store(a)
 	d.metrics.registry.MustRegister(collector{of: a, store: a.Store().Err})
+	d.metrics.registry.MustRegister(keyFiles(d.keys))
 	d.beats = source.NewHeartbeats(ac.Kafka, a.Streams(), 0, time.Now)
 	d.metrics.registry.MustRegister(heartbeats{d.beats})
 	cover := newCoverage(a.Streams(), a.Heads, a.Sources)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sessionfold/wire"
 	"sessionfold/worker"
 )
 
@@ -16,6 +17,7 @@ var (
 	gapOffsets    = desc("source_gap_offsets", "Offsets in these ranges.", "topic", "partition")
 	restoredDesc  = desc("source_restored_records", "Changelog records read by the restore that goes on, or was last.", "topic", "partition")
 	remainingDesc = desc("source_restore_remaining", "Changelog offsets that a restore has still to read.", "topic", "partition")
+	signedDesc    = desc("source_signatures_total", "Signed records of a partition since its first offset, by what was made of them: verified, unknown_key (no enrolled key has the id), wrong_signature.", "topic", "partition", "verdict")
 	restoringDesc = desc("source_restoring_seconds", "How long a restore has been going on; 0 when none is.", "topic", "partition")
 )
 
@@ -48,4 +50,12 @@ func (c collector) source(ch chan<- prometheus.Metric, s *worker.SourceStatus) {
 		took = max(0, now().Sub(s.Since).Seconds())
 	}
 	send(restoringDesc, took)
+	if s.State != worker.Active && f.Next == 0 {
+		return // not known yet, rather than 0
+	}
+	for v, n := range map[wire.Verdict]uint64{
+		wire.Verified: f.Signatures.Verified, wire.UnknownKey: f.Signatures.Unknown, wire.WrongSignature: f.Signatures.Wrong,
+	} {
+		ch <- prometheus.MustNewConstMetric(signedDesc, prometheus.CounterValue, float64(n), topic, partition, v.String())
+	}
 }

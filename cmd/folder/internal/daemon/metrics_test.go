@@ -21,7 +21,8 @@ func (fixed) Stats() worker.Stats {
 
 func (fixed) Sources() []worker.SourceStatus {
 	return []worker.SourceStatus{
-		{TopicPartition: wire.TopicPartition{Topic: "s.agent.sessions", Partition: 1}, State: worker.Active, Next: 40, High: 50, Restored: 3, Frontier: fold.Frontier{Next: 40, Time: 1_990_000_000, Gaps: []fold.Gap{{From: 0, To: 6, Reason: fold.GapExpiredBeforeFold}}, Records: 38, Invalid: 2, LinksRefused: 5}},
+		{TopicPartition: wire.TopicPartition{Topic: "s.agent.sessions", Partition: 1}, State: worker.Active, Next: 40, High: 50, Restored: 3, Frontier: fold.Frontier{Next: 40, Time: 1_990_000_000, Gaps: []fold.Gap{{From: 0, To: 6, Reason: fold.GapExpiredBeforeFold}}, Records: 38, Invalid: 2, LinksRefused: 5,
+			Signatures: fold.Signatures{Verified: 4, Unknown: 3, Wrong: 2}}},
 		{TopicPartition: wire.TopicPartition{Topic: "s.agent.sessions", Partition: 2}, State: worker.Restoring, Next: 9, Remaining: 77, Since: time.Unix(1995, 0)},
 	}
 }
@@ -55,6 +56,9 @@ func TestMetrics(t *testing.T) {
 		`folder_source_restored_records{partition="1",topic="s.agent.sessions"} 3`,
 		`folder_source_restore_remaining{partition="2",topic="s.agent.sessions"} 77`,
 		`folder_source_restoring_seconds{partition="2",topic="s.agent.sessions"} 5`,
+		`folder_source_signatures_total{partition="1",topic="s.agent.sessions",verdict="verified"} 4`,
+		`folder_source_signatures_total{partition="1",topic="s.agent.sessions",verdict="unknown_key"} 3`,
+		`folder_source_signatures_total{partition="1",topic="s.agent.sessions",verdict="wrong_signature"} 2`,
 		"folder_sources_begun_anew_total 8",
 		"folder_changelogs_healed_total 9",
 	} {

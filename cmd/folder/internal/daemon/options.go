@@ -10,14 +10,27 @@ import (
 
 	"sessionfold/cmd/folder/internal/app"
 	"sessionfold/cmd/folder/internal/config"
+	"sessionfold/cmd/folder/internal/keys"
 	"sessionfold/fold"
 	"sessionfold/serve"
 	"sessionfold/source"
 	"sessionfold/wire"
 )
 
-// AppConfig is the worker's part of the configuration.
-func AppConfig(c *config.Config, log *slog.Logger) (app.Config, error) {
+// Keys opens the keys files of the streams that have one.
+func Keys(c *config.Config) (map[string]*keys.File, error) {
+	paths := map[string]string{}
+	for i := range c.Streams {
+		if s := &c.Streams[i]; s.KeysFile != "" {
+			paths[s.Name] = s.KeysFile
+		}
+	}
+	return keys.OpenAll(paths)
+}
+
+// AppConfig is the worker's part of the configuration; enrolled are the keys of
+// its streams.
+func AppConfig(c *config.Config, enrolled map[string]*keys.File, log *slog.Logger) (app.Config, error) {
 	conn, err := Conn(c, log)
 	if err != nil {
 		return app.Config{}, err
@@ -31,7 +44,9 @@ func AppConfig(c *config.Config, log *slog.Logger) (app.Config, error) {
 		Logger: log,
 	}
 	for i := range c.Streams {
-		a.Streams = append(a.Streams, stream(&c.Streams[i], c.Output.Summaries))
+		s := stream(&c.Streams[i], c.Output.Summaries)
+		s.Keys = enrolled[s.Name].Current
+		a.Streams = append(a.Streams, s)
 	}
 	return a, nil
 }

@@ -112,7 +112,7 @@ func (e *Engine) Put(l *Line) error {
 func (e *Engine) open(tp wire.TopicPartition, r route) *source {
 	src := wire.NewSource(r.stream.Name, tp.Topic, generation, uint32(tp.Partition), r.role, r.stream.Dialect)
 	s := &source{part: worker.NewPart(worker.PartConfig{
-		Source: src, Fold: &r.stream.Fold, Decoder: wire.NewAGDXDecoder(), Load: e.store.Load, LoadState: e.store.LoadState,
+		Source: src, Fold: &r.stream.Fold, Decoder: wire.NewAGDXVerifier(func() *wire.Keys { return r.stream.Keys }), Load: e.store.Load, LoadState: e.store.LoadState,
 	}, fold.Frontier{})}
 	e.parts[tp] = s
 	return s

@@ -14,6 +14,7 @@ type Stream struct {
 	Dialect wire.Dialect
 	Topics  []wire.TopicRole // beside those of an AGDX stream's name
 	Fold    fold.Config
+	Keys    *wire.Keys // that signatures are held against; nil: none
 }
 
 // route says what a topic is, by the streams' configuration.

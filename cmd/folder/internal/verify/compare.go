@@ -307,6 +307,9 @@ func (c *comparison) timelines(id wire.ID, k *known, is, fresh *fold.Keyed) (out
 		if a[i].Offset < k.seen.Untimed {
 			a[i].Time, b[i].Time = 0, 0
 		}
+		if !k.judged(a[i].Offset) {
+			a[i].Actor, b[i].Actor = "", ""
+		}
 		out = fields(fmt.Sprintf("row of offset %d", a[i].Offset), reflect.ValueOf(a[i]), reflect.ValueOf(b[i]), out)
 	}
 	return out, nil

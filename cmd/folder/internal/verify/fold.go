@@ -33,6 +33,7 @@ type known struct {
 	// entry is a time that nothing below entryAt was raised above, µs: that of
 	// the first row at or behind the log start, else the highest of all.
 	entry, entryAt uint64
+	signed
 }
 
 // touches says that the log may lack something of the offsets [from, to].
@@ -68,7 +69,7 @@ func refold(ctx context.Context, log Log, into *index.Store, cfg *fold.Config, k
 		return nil
 	}
 	k.compare, k.start, k.seen.LogStart = true, id.LogStart, id.LogStart
-	part := worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Decoder: wire.NewAGDXDecoder(), Load: into.Load, LoadState: into.LoadState}, fold.Frontier{})
+	part := worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Decoder: wire.NewAGDXVerifier(func() *wire.Keys { return k.keys }), Load: into.Load, LoadState: into.LoadState}, fold.Frontier{})
 	part.Expire(min(id.LogStart, next), fold.GapExpiredBeforeFold)
 	if k.start > k.entryAt { // retention went on meanwhile
 		k.entry = k.meta.Frontier.Time

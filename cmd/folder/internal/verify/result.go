@@ -26,11 +26,12 @@ type SourceSeen struct {
 	Topic      string `json:"topic"`
 	Partition  uint32 `json:"partition"`
 	Generation uint64 `json:"generation"`
-	Next       uint64 `json:"next"`      // both sides were folded to here
-	LogStart   uint64 `json:"log_start"` // the fresh fold began here
-	Records    uint64 `json:"records"`   // folded afresh
-	Untimed    uint64 `json:"untimed"`   // records below this offset may have been raised to a time that the log no longer tells
-	Gaps       int    `json:"gaps"`      // of the index
+	Next       uint64 `json:"next"`                 // both sides were folded to here
+	LogStart   uint64 `json:"log_start"`            // the fresh fold began here
+	Records    uint64 `json:"records"`              // folded afresh
+	Untimed    uint64 `json:"untimed"`              // records below this offset may have been raised to a time that the log no longer tells
+	Gaps       int    `json:"gaps"`                 // of the index
+	Signatures string `json:"signatures,omitempty"` // how far they were compared, when not all were
 	Refolding  bool   `json:"rebuilding,omitempty"`
 	Note       string `json:"note,omitempty"` // why it was not compared
 }

@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Stream   string
 	Fold     fold.Config // as the worker has it
+	Keys     *wire.Keys  // likewise; nil: none
 	Keep     int         // differences kept
 	Dir      string      // for the two copies; "" keeps them in memory
 	Starts   map[wire.SourceKey]uint64
@@ -111,6 +112,7 @@ func (c *comparison) refold(ctx context.Context, copied, fresh *index.Store, log
 			}
 		}
 		k.missing = k.lost
+		k.signed = signedOf(&m.Frontier.Signatures, o.Keys)
 		c.sources[key] = k
 		log := log
 		if o.Whole != nil {
@@ -164,4 +166,5 @@ func (c *comparison) frontier(fresh *index.Store, k *known) {
 			fault("%s: %d ≠ %d", n.name, n.is, n.fresh)
 		}
 	}
+	k.signatures(&is.Signatures, &was.Signatures, part, fault)
 }
