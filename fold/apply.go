@@ -37,7 +37,7 @@ func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wir
 	}
 	hint := len(recs)/10 + 1 // sessions; ten records of each in a batch is common
 	b := batch{
-		src: src, cap: cfg.timelineCap(), old: partials, states: states, to: front,
+		src: src, cap: cfg.timelineCap(), previews: cfg.Previews, old: partials, states: states, to: front,
 		index: make(map[wire.ID]int32, hint), seen: make([]touched, 0, hint), place: make([]place, len(recs)),
 	}
 	for i := range recs {
@@ -66,6 +66,8 @@ type batch struct {
 
 	states map[wire.ID]*state.State
 
+	previews bool
+
 	index map[wire.ID]int32 // of touched, by session
 	seen  []touched         // in order of first record
 	place []place           // per record
@@ -90,6 +92,9 @@ type owned uint8
 const (
 	ownsHeld owned = 1 << iota
 	ownsLinks
+	ownsNative
+	ownsSeen     // the last chunk and the slots of Native.Seen
+	ownsAttempts // likewise of Native.Attempts
 )
 
 // place is where a record's row belongs: the index of its touched, or noRow.
@@ -133,7 +138,8 @@ func (b *batch) fold(i int, rec *wire.Record) {
 	if rec.Rare != nil && rec.Rare.State != nil {
 		b.state(t, rec.Rare.State, stamp)
 	}
-	if t.new.add(b.cap, rec, stamp, raised) {
+	counts := rec.Rare == nil || rec.Rare.Native == nil || b.native(t, rec, stamp)
+	if t.new.add(b.cap, rec, stamp, raised, counts) {
 		b.place[i].at = at
 		t.rows++
 		b.rows++
@@ -141,7 +147,7 @@ func (b *batch) fold(i int, rec *wire.Record) {
 	if rec.Lifecycle != nil && rec.Lifecycle.Acknowledge != nil {
 		b.ack(t.new, rec)
 	}
-	if rec.Rare != nil {
+	if rec.Rare != nil && counts {
 		b.rare(t, rec, stamp)
 	}
 }

@@ -96,7 +96,7 @@ func flagText(f Flag) string {
 	for _, b := range []struct {
 		flag Flag
 		name string
-	}{{FlagOverflow, "overflow"}, {FlagLabelTruncated, "label_truncated"}, {FlagTimesApproximate, "times_approximate"}, {FlagLane, "lane"}} {
+	}{{FlagOverflow, "overflow"}, {FlagLabelTruncated, "label_truncated"}, {FlagTimesApproximate, "times_approximate"}, {FlagLane, "lane"}, {FlagTokensEstimated, "tokens_estimated"}, {FlagSeqConflict, "seq_conflict"}} {
 		if f&b.flag != 0 {
 			out = append(out, b.name)
 			f &^= b.flag

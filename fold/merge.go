@@ -46,6 +46,10 @@ type Session struct {
 	Canceling bool   // a cancel was asked for
 	Held      uint64 // work that waits
 
+	NativeID          string // of a foreign dialect, like the numbers behind it
+	Runs, Redelivered uint64
+	active            wire.Activity
+
 	startKey wire.SourceKey
 	firstKey wire.SourceKey
 
@@ -115,6 +119,9 @@ func Merge(id wire.ID, ks []Keyed) *Session {
 		s.Status = status.status
 	default:
 		s.Status = wire.StatusActive
+	}
+	if s.foreign() {
+		s.mergeNative(&parent, &root)
 	}
 	return s
 }

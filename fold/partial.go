@@ -52,6 +52,7 @@ type Partial struct {
 	ParentLast Stamp // the last record that names Parent
 	Links      *Links
 	Aside      *Aside
+	Native     *Native // of a session of another dialect than AGDX
 }
 
 // Named is an id that a record named, with the record's stamp.
@@ -104,4 +105,6 @@ const (
 	FlagLabelTruncated
 	FlagTimesApproximate // a record of this session had its time raised
 	FlagLane             // lifecycle or state records of the session lie in this (lane) source
+	FlagTokensEstimated  // some tokens are not what a provider counted
+	FlagSeqConflict      // one native sequence number came with different bytes
 )

@@ -3,9 +3,10 @@ package fold
 import "sessionfold/wire"
 
 // add folds one record into the partial, which the caller owns: it is a copy no
-// step holds yet. raised says that the record's own time lay below at.Time. The
-// result says whether the record keeps a timeline row.
-func (p *Partial) add(timelineCap uint64, rec *wire.Record, at Stamp, raised bool) (row bool) {
+// step holds yet. raised says that the record's own time lay below at.Time;
+// counts, that what it says is not to be passed over. The result says whether
+// the record keeps a timeline row.
+func (p *Partial) add(timelineCap uint64, rec *wire.Record, at Stamp, raised, counts bool) (row bool) {
 	if p.Records == 0 {
 		p.First = at
 	}
@@ -16,7 +17,7 @@ func (p *Partial) add(timelineCap uint64, rec *wire.Record, at Stamp, raised boo
 	}
 	// An undecodable or invalid record counts as an event and keeps a row; it
 	// adds to nothing else, whatever it claims (spec settled.md, "Envelope").
-	if rec.Display != wire.DisplayUndecodable && rec.Display != wire.DisplayInvalid {
+	if counts && rec.Display != wire.DisplayUndecodable && rec.Display != wire.DisplayInvalid {
 		p.apply(rec, at)
 	}
 	return rec.Facts&wire.FactNoRow == 0 && p.keep(timelineCap, at.Offset)

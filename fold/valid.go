@@ -91,7 +91,7 @@ func (s *Step) validSession(ss *SessionStep) (uint64, error) {
 	case len(p.Agents) > MaxAgents:
 		return 0, fmt.Errorf("%d agents", len(p.Agents))
 	}
-	for _, err := range [...]error{s.validLast(ss, old), validGroups(p, old), validState(ss, old)} {
+	for _, err := range [...]error{s.validLast(ss, old), validGroups(p, old), validState(ss, old), validNative(p, old)} {
 		if err != nil {
 			return 0, err
 		}

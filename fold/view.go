@@ -2,7 +2,6 @@ package fold
 
 import (
 	"math/bits"
-	"slices"
 
 	"sessionfold/wire"
 )
@@ -42,13 +41,15 @@ type SourceState struct {
 func View(s *Session, in ViewInput) wire.SessionInfo {
 	v := wire.SessionInfo{
 		Stream: s.Sources[0].Source.Stream, ID: s.ID, Dialect: s.dialect().String(),
-		Status: s.Status.String(), Activity: activity(s.Status),
+		Status: s.Status.String(), Activity: s.Activity().String(),
 		OverBudget: s.OverBudget(), Events: s.Records, Agents: s.Agents,
-		Parent: s.Parent, Root: s.Root,
+		Parent: s.Parent, Root: s.Root, Tags: s.Tags(), Agent: s.Owner(),
 		Flags: wire.SessionFlags{
 			LabelTruncated:   s.Flags&FlagLabelTruncated != 0,
 			Overflow:         s.Flags&FlagOverflow != 0,
 			TimesApproximate: s.Flags&FlagTimesApproximate != 0,
+			TokensEstimated:  s.Flags&FlagTokensEstimated != 0,
+			SeqConflict:      s.Flags&FlagSeqConflict != 0,
 			EventsTruncated:  s.Truncated,
 			LaneConflict:     s.LaneConflict,
 			LivenessUnknown:  !in.Liveness.Known,
@@ -65,6 +66,9 @@ func View(s *Session, in ViewInput) wire.SessionInfo {
 	s.viewEnd(&v)
 	s.viewCounters(&v)
 	s.viewControl(&v)
+	if s.foreign() {
+		s.viewNative(&v)
+	}
 	s.viewSources(&v, in.Sources)
 	return v
 }
@@ -73,20 +77,15 @@ func ptr(n uint64) *uint64 { return &n }
 
 func (s *Session) dialect() wire.Dialect { return s.Sources[0].Source.Dialect }
 
-// viewStart: an implicit session is labelled by its id; a session whose start
-// has no label has none.
 func (s *Session) viewStart(v *wire.SessionInfo) {
+	if label, ok := s.Label(); ok {
+		v.Label = &label
+	}
 	st := s.Start
 	if st == nil {
-		label := s.ID.String()
-		v.Label = &label
 		return
 	}
-	v.StartedAt = ptr(s.StartAt.Time)
-	v.Agent, v.NativeID = st.Agent, st.NativeID
-	if st.HasLabel {
-		v.Label = &st.Label
-	}
+	v.StartedAt, v.NativeID = ptr(s.StartAt.Time), st.NativeID
 	if st.HasNamespace {
 		v.Namespace = &st.Namespace
 	}
@@ -101,11 +100,6 @@ func (s *Session) viewStart(v *wire.SessionInfo) {
 		if st.HasBudgetCost {
 			v.Budget.CostMicros = &st.BudgetCostMicros
 		}
-	}
-	if len(st.Tags) > 0 {
-		tags := slices.Clone(st.Tags)
-		slices.Sort(tags)
-		v.Tags = slices.Compact(tags)
 	}
 }
 
@@ -162,6 +156,10 @@ func (s *Session) idle(in ViewInput) bool {
 // OverBudget says that a ceiling of the start is passed, not only reached:
 // tokens in and out together, or the cost, compared in nano-units.
 func (s *Session) OverBudget() bool {
+	if s.foreign() { // the dialect says so itself
+		b, _ := s.said(wire.SayBudget)
+		return b != nil && b.Num != 0
+	}
 	if s.Start == nil || !s.Start.HasBudget {
 		return false
 	}
@@ -195,17 +193,24 @@ func (s *Session) duration() uint64 {
 	return to - from
 }
 
-// activity is the state in the words that all dialects share.
-func activity(s wire.Status) string {
+// Activity is what the session does, in the words that all dialects share.
+func (s *Session) Activity() wire.Activity {
+	if s.foreign() {
+		return s.active
+	}
+	return activity(s.Status)
+}
+
+func activity(s wire.Status) wire.Activity {
 	switch s {
 	case wire.StatusActive:
-		return "running"
+		return wire.ActivityRunning
 	case wire.StatusPaused:
-		return "paused"
+		return wire.ActivityPaused
 	case wire.StatusCompleted:
-		return "completed"
+		return wire.ActivityCompleted
 	case wire.StatusFailed, wire.StatusCanceled:
-		return "failed"
+		return wire.ActivityFailed
 	}
-	return "idle"
+	return wire.ActivityIdle
 }

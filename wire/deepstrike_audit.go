@@ -24,7 +24,9 @@ func (d *deepDecoder) auditOf() {
 		a.Tokens, a.Subagents, a.Rounds = e.tokens, e.subagents, e.rounds
 	case "operation_cancelled":
 		a.Kind, a.Operation, a.Reason, a.Calls = AuditCancellation, e.operation, e.reason, e.pending
-		d.textOf(SumReason, e.reason)
+		if plainWord(e.reason) {
+			d.text(SumReason, e.reason)
+		}
 	case "signal_delivery_disposed", "signal_disposed":
 		a.Kind, a.Signal, a.Disposition, a.Queue = AuditSignal, e.signal, e.disposed, e.queue
 		a.Operation, a.HasOperation = e.operation, e.operation != nil

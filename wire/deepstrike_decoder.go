@@ -81,7 +81,9 @@ func (d *deepDecoder) kind() {
 		d.n.Issues = 1
 	case "rollbacked":
 		d.n.Issues = 1
-		d.textOf(SumReason, e.reason)
+		if plainWord(e.reason) { // some writers put an error's text here
+			d.text(SumReason, e.reason)
+		}
 	case "memory_write_failed", "memory_query_failed":
 		d.n.Issues = 1
 	case "permission_requested":
@@ -159,7 +161,8 @@ func (d *deepDecoder) runTerminal() {
 		status, d.rec.Display = StatusPaused, DisplaySessionPaused
 	}
 	d.textOf(SumReason, e.reason)
-	d.say(Say{Key: SayCourse, Num: uint8(status), Text: e.reason})
+	d.say(Say{Key: SayCourse, Num: uint8(status)})
+	d.say(Say{Key: SayOutcome, Num: uint8(status), Text: e.reason})
 	d.say(Say{Key: SayWait})
 }
 

@@ -82,3 +82,13 @@ func deepPrimitive(category string) string {
 	}
 	return "sched"
 }
+
+// plainWord says that a text is a word of a protocol, not a sentence.
+func plainWord(t []byte) bool {
+	for _, c := range t {
+		if c != '_' && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return len(t) > 0 && len(t) <= 32
+}

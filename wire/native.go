@@ -71,7 +71,7 @@ type SayKey uint8
 
 // The keys.
 const (
-	SayCourse  SayKey = 1 + iota // Num is a Status; Text why
+	SayCourse  SayKey = 1 + iota // Num is a Status
 	SayState                     // Num is a NativeState; Text the word as written
 	SayTurn                      // Num is a TurnEnd; Text why
 	SayBudget                    // Num 1: used up, 0: no more
@@ -87,12 +87,13 @@ const (
 	SayGoal                      // Text, content
 	SayPreview                   // Text, content
 	SayOutput                    // Text, content
+	SayOutcome                   // Num is the Status of a run's end; Text why
 	sayEnd
 )
 
 var sayNames = [sayEnd]string{
 	"", "course", "state", "turn", "budget", "wait", "label", "model", "agent", "tags", "source", "hint", "claim", "fork",
-	"goal", "preview", "output",
+	"goal", "preview", "output", "outcome",
 }
 
 func (k SayKey) String() string {
