@@ -43,7 +43,7 @@ func (s *Store) Check(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	c := checker{ctx: ctx, r: r, metas: make(map[row.SourceID]*Meta)}
-	for _, pass := range []func() error{c.sources, c.partials, c.entries, c.packs, c.batches, c.states, c.children, c.strangers} {
+	for _, pass := range []func() error{c.sources, c.partials, c.entries, c.packs, c.batches, c.states, c.children, c.chunks, c.strangers} {
 		if err = pass(); err != nil {
 			break
 		}
@@ -165,7 +165,7 @@ func (c *checker) partials() error {
 		if err := c.state(key, k, p, m); err != nil {
 			return err
 		}
-		if err := c.linked(key, k, p, m); err != nil {
+		if err := errors.Join(c.linked(key, k, p, m), c.chunked(key, k, p, m)); err != nil {
 			return err
 		}
 		return c.rows(key, k, p, m)
@@ -323,7 +323,7 @@ func (c *checker) strangers() error {
 	for ok := it.First(); ok; {
 		switch tag := it.Key()[0]; tag {
 		case row.TagStore, row.TagSource, row.TagLocal, row.TagPartial, row.TagPack, row.TagBatch, row.TagList,
-			row.TagBase, row.TagLog, row.TagHistory, row.TagLinks, row.TagChild, row.TagReset:
+			row.TagBase, row.TagLog, row.TagHistory, row.TagLinks, row.TagChunk, row.TagChild, row.TagReset:
 			ok = it.SeekGE([]byte{tag + 1})
 		default:
 			c.problem(it.Key(), "a key of no known kind")

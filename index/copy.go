@@ -15,7 +15,7 @@ const (
 )
 
 // durableTags are those of the durable rows that belong to sessions.
-var durableTags = []byte{row.TagPartial, row.TagLinks, row.TagBase, row.TagLog, row.TagHistory}
+var durableTags = []byte{row.TagPartial, row.TagLinks, row.TagChunk, row.TagBase, row.TagLog, row.TagHistory}
 
 // Copier gives a source's durable rows as batches, for a changelog that has lost
 // them. No Apply to the source and no restore of it may go on meanwhile.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 
@@ -121,7 +122,7 @@ func (r *Reader) digestSession(id wire.ID, ks []fold.Keyed) (Digest, error) {
 	if m == nil {
 		return d, fmt.Errorf("index: session %s has no records", id)
 	}
-	if err := r.Links(id, m.Sources); err != nil {
+	if err := errors.Join(r.Links(id, m.Sources), r.Lists(id, m.Sources)); err != nil {
 		return d, err
 	}
 	h := digester{sha256.New()}
@@ -132,6 +133,10 @@ func (r *Reader) digestSession(id wire.ID, ks []fold.Keyed) (Digest, error) {
 		if l := k.Partial.Links; l != nil {
 			h.bytes(row.AppendLinksValue(nil, l.List))
 		}
+		_ = row.Chunks(row.PartialKey{}, k.Partial, func(c row.ChunkKey) error { // the call gives none
+			h.bytes(row.AppendChunkValue(nil, k.Partial, c))
+			return nil
+		})
 		if err := r.digestState(h, id, k); err != nil {
 			return d, err
 		}

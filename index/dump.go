@@ -16,7 +16,7 @@ import (
 // sessions; dumpedSessions those of a session.
 var (
 	dumpedSources  = []byte{row.TagSource, row.TagReset, row.TagLocal}
-	dumpedSessions = []byte{row.TagPartial, row.TagLinks, row.TagBase, row.TagLog, row.TagHistory, row.TagPack}
+	dumpedSessions = []byte{row.TagPartial, row.TagLinks, row.TagChunk, row.TagBase, row.TagLog, row.TagHistory, row.TagPack}
 )
 
 // Dump calls f with the stored rows of a stream: those of its sources, then

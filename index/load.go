@@ -13,7 +13,7 @@ import (
 	"sessionfold/wire"
 )
 
-// Load gives the stored partials of the source's sessions, with their links; an
+// Load gives the stored partials of the source's sessions, whole; an
 // id that is absent from the result was never seen.
 func (s *Store) Load(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error) {
 	if err := s.enter(); err != nil {
@@ -52,7 +52,7 @@ func (s *Store) load(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial
 		if out[id], err = row.DecodePartial(v); err != nil {
 			return nil, errors.Join(keyed(key, err), it.Close())
 		}
-		if err := loadLinks(k, out[id], seekWith(it)); err != nil {
+		if err := errors.Join(loadLinks(k, out[id], seekWith(it)), loadChunks(k, out[id], seekWith(it))); err != nil {
 			return nil, errors.Join(err, it.Close())
 		}
 	}

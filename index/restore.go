@@ -78,7 +78,8 @@ func (r *Restorer) Put(key, value []byte) error {
 	return nil
 }
 
-// putSlot takes a row that lies beside a partial: of a state document, or links.
+// putSlot takes a row that lies beside a partial: of a state document, links, or a
+// chunk of a list.
 func (r *Restorer) putSlot(key, value []byte) error {
 	var err error
 	switch key[0] {
@@ -86,6 +87,11 @@ func (r *Restorer) putSlot(key, value []byte) error {
 		_, err = row.DecodeEntry(value)
 	case row.TagLinks:
 		_, err = row.DecodeLinks(value)
+	case row.TagChunk:
+		var k row.ChunkKey
+		if k, err = row.ParseChunk(key); err == nil {
+			err = row.CheckChunk(k, value)
+		}
 	default:
 		_, _, err = row.DecodeSlot(value)
 	}

@@ -179,10 +179,13 @@ func join(a, b *row.Batch) *row.Batch {
 	return a
 }
 
-// dropStates makes the fold of timeline rows pass over state records: their rows
-// do not hang on the document.
+// dropStates makes the fold of timeline rows pass over state records and over
+// what foreign dialects say: rows do not hang on it.
 func dropStates(recs []wire.Record) {
 	for i := range recs {
+		if rare := recs[i].Rare; rare != nil {
+			rare.Native = nil // of the decoder's memory, which the next batch writes anew
+		}
 		if r := &recs[i]; fold.NeedsState(r) {
 			rare := *r.Rare
 			rare.State = nil

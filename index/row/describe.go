@@ -42,6 +42,10 @@ func Describe(key []byte) string {
 		if k, err := ParseLinks(key); err == nil {
 			return "links " + k.String()
 		}
+	case TagChunk:
+		if k, err := ParseChunk(key); err == nil {
+			return fmt.Sprintf("chunk %s, list %d, slot %d", k.PartialKey, k.List, k.Slot)
+		}
 	case TagChild:
 		if k, err := ParseChild(key); err == nil {
 			return fmt.Sprintf("child entry %s of %s", PartialKey{Stream: k.Stream, Session: k.Child, Source: k.Source}, k.Parent)

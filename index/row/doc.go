@@ -13,6 +13,7 @@
 //	u stream u32, session 16, source 16, slot u32      patches since the base     durable
 //	h stream u32, session 16, source 16, slot u16      outcome of a state record  durable
 //	k stream u32, session 16, source 16                links               durable
+//	q stream u32, session 16, source 16, list u8, slot u8  chunk of a list that grows with a foreign session   durable
 //	t stream u32, session 16, source 16, offset u64    packed timeline rows
 //	b stream u32, source 16, offset u64                packs of one batch
 //	l stream u32, ^time u64, session 16, source 16, kind u8   list entry

@@ -2,6 +2,7 @@ package row
 
 import (
 	"sessionfold/fold"
+	"sessionfold/wire"
 )
 
 // What a step's encodings take, about; a wrong guess costs a copy.
@@ -35,6 +36,11 @@ func Encode(step *fold.Step) *Batch {
 	}
 	for i := range step.Sessions {
 		e.links(&step.Sessions[i])
+	}
+	if step.Source.Dialect != wire.DialectAGDX {
+		for i := range step.Sessions {
+			e.chunks(&step.Sessions[i])
+		}
 	}
 	e.states(step)
 	if rows > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"sessionfold/fold"
 	"sessionfold/fold/state"
 )
 
@@ -29,6 +30,11 @@ func positioned(t *testing.T, err error) {
 
 func FuzzPartial(f *testing.F) {
 	seeds(f, TagPartial)
+	for _, op := range goldenNative().Ops {
+		if op.Key[0] == TagPartial {
+			f.Add(op.Value)
+		}
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := DecodePartial(b)
 		if err != nil {
@@ -138,6 +144,33 @@ func FuzzKeys(f *testing.F) {
 		}
 		if k, err := ParseList(b); err == nil && !bytes.Equal(AppendList(nil, k), b) {
 			t.Errorf("list key %x", b)
+		}
+	})
+}
+
+func FuzzChunk(f *testing.F) {
+	for _, op := range goldenNative().Ops {
+		if k, err := ParseChunk(op.Key); err == nil {
+			f.Add(k.List, k.Slot, op.Value)
+		}
+	}
+	f.Fuzz(func(t *testing.T, list, slot byte, b []byte) {
+		k, err := ParseChunk(AppendChunk(nil, ChunkKey{List: list, Slot: slot}))
+		if err != nil {
+			return
+		}
+		if err := CheckChunk(k, b); err != nil {
+			positioned(t, err)
+			return
+		}
+		r := newReader("chunk", b)
+		p := &fold.Partial{Native: &fold.Native{Audit: &fold.Audit{}}}
+		*lengthOf(p, list) = r.uint() + r.uint()
+		if err := ReadChunk(p, k, b); err != nil {
+			t.Fatal(err)
+		}
+		if again := AppendChunkValue(nil, p, k); !bytes.Equal(again, b) {
+			t.Errorf("%x decodes, and encodes again as %x", b, again)
 		}
 	})
 }

@@ -25,10 +25,11 @@ const (
 	groupLast      = 14 // the last record that names the parent, when that is not the first
 	groupKin       = 15
 	groupMention   = 16
+	groupNative    = 17
 )
 
-// AppendPartialValue appends a partial, of its links only how many there are;
-// see AppendLinksValue. Stamps but the first are written as differences to it,
+// AppendPartialValue appends a partial, of its links and of its lists in chunks
+// only how many there are; see AppendLinksValue and AppendChunkValue. Stamps but the first are written as differences to it,
 // which wrap, so any partial can be written.
 func AppendPartialValue(b []byte, p *fold.Partial) []byte {
 	b = append(b, Version)
@@ -86,6 +87,9 @@ func AppendPartialValue(b []byte, p *fold.Partial) []byte {
 			b = appendStamp(append(b, groupMention), p.First, *a.Mention)
 		}
 	}
+	if p.Native != nil {
+		b = appendNative(append(b, groupNative), p.First, p.Native)
+	}
 	return b
 }
 
@@ -131,6 +135,8 @@ func DecodePartial(b []byte) (*fold.Partial, error) {
 			p.State = r.state(p.First)
 		case groupLinks:
 			p.Links = &fold.Links{N: r.uint(), Over: r.mask(1) != 0}
+		case groupNative:
+			p.Native = r.native(p.First)
 		case groupLast:
 			if p.ParentLast = r.stamp(p.First); !p.Parent.Set || p.ParentLast == p.Parent.At {
 				r.fail("a last naming of no parent, or of its first record")

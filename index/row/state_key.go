@@ -72,6 +72,10 @@ func DurableSource(key []byte) (SourceID, error) {
 		k, _, err = ParseHistory(key)
 	case len(key) > 0 && key[0] == TagLinks:
 		k, err = ParseLinks(key)
+	case len(key) > 0 && key[0] == TagChunk:
+		var c ChunkKey
+		c, err = ParseChunk(key)
+		k = c.PartialKey
 	default:
 		k, err = ParsePartial(key)
 	}
