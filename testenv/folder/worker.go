@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +27,7 @@ type Options struct {
 	Instance string // static member; empty: dynamic
 	Stream   string
 	Inboxes  []string
+	Others   map[string][]string // more streams, each with its inboxes
 	Dir      string   // gets the configuration and the store
 	Extra    []string // more sections of YAML, one per element
 	Env      []string
@@ -61,11 +64,11 @@ func New(o Options) (*Worker, error) {
 		Reads: "http://" + ports[0] + "/agdx", Admin: "http://" + ports[1],
 	}
 	text := fmt.Sprintf(`kafka: {brokers: [%s], group: %s, instance: %q}
-streams: [{name: %s, inboxes: [%s]}]
+streams: [%s]
 store: {dir: %q}
 http: {listen: %q}
 admin: {listen: %q}
-`, strings.Join(o.Brokers, ", "), o.Group, o.Instance, o.Stream, strings.Join(o.Inboxes, ", "), w.Store, ports[0], ports[1])
+`, strings.Join(o.Brokers, ", "), o.Group, o.Instance, o.streams(), w.Store, ports[0], ports[1])
 	text += strings.Join(o.Extra, "\n")
 	if err := os.WriteFile(w.config, []byte(text), 0o644); err != nil {
 		return nil, fmt.Errorf("folder: %w", err)
@@ -91,6 +94,18 @@ func NewDemo(bin, dir string, args ...string) (*Worker, error) {
 	}
 	w.args = append([]string{"demo", "--dir", dir, "--listen", ports[0], "--admin", ports[1], "--kafka-port", kafka}, args...)
 	return w, nil
+}
+
+// streams is the list of the streams in YAML.
+func (o *Options) streams() string {
+	entry := func(name string, inboxes []string) string {
+		return fmt.Sprintf("{name: %s, inboxes: [%s]}", name, strings.Join(inboxes, ", "))
+	}
+	all := []string{entry(o.Stream, o.Inboxes)}
+	for _, name := range slices.Sorted(maps.Keys(o.Others)) {
+		all = append(all, entry(name, o.Others[name]))
+	}
+	return strings.Join(all, ", ")
 }
 
 func freePorts(n int) ([]string, error) {
@@ -144,6 +159,14 @@ func (w *Worker) Ended() error {
 		return fmt.Errorf("folder: the worker ended: %w\n%s", err, w.proc.Out)
 	}
 	return nil
+}
+
+// ExitCode is that of the process; -1 while it runs, or when a signal ended it.
+func (w *Worker) ExitCode() int {
+	if _, ended := w.proc.Exited(); !ended {
+		return -1
+	}
+	return w.proc.Cmd.ProcessState.ExitCode()
 }
 
 // Log is the end of what the worker printed.

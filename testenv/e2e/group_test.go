@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +21,15 @@ func shortSession(ws ...*folder.Worker) {
 	for _, w := range ws {
 		w.Env = append(w.Env, "FOLDER_KAFKA_SESSION_TIMEOUT="+brief.String())
 	}
+}
+
+// newSlowRig is newRig for a test that waits for what times out.
+func newSlowRig(t *testing.T) *rig {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("sessions that time out")
+	}
+	return newRig(t)
 }
 
 // members gives the partitions of each member of the group, by instance.
@@ -87,8 +98,8 @@ func (r *rig) shared(within time.Duration, instances ...string) map[string][]str
 
 // A static member that stops and starts again within its session keeps its
 // partitions, and the other keeps its own.
-func TestKafkaStaticMemberKeepsItsPartitions(t *testing.T) {
-	r, _ := newKafkaRig(t)
+func TestStaticMemberKeepsItsPartitions(t *testing.T) {
+	r := newSlowRig(t)
 	b := r.another("b")
 	r.start()
 	if err := b.Start(); err != nil {
@@ -117,8 +128,8 @@ func TestKafkaStaticMemberKeepsItsPartitions(t *testing.T) {
 // A worker is frozen past its session and comes back, under load: the other one
 // has its partitions then, and nothing that the frozen one had under way becomes
 // visible.
-func TestKafkaZombie(t *testing.T) {
-	r, _ := newKafkaRig(t)
+func TestZombie(t *testing.T) {
+	r := newSlowRig(t)
 	b := r.another("b")
 	shortSession(r.worker, b)
 	r.start()
@@ -153,9 +164,9 @@ func TestKafkaZombie(t *testing.T) {
 
 // Two processes with one instance id, and so one transactional id: the newest
 // has the partitions, the older one ends with a message, and nothing is written
-// twice.
-func TestKafkaOneInstanceTwice(t *testing.T) {
-	r, _ := newKafkaRig(t)
+// twice or left out.
+func TestOneInstanceTwice(t *testing.T) {
+	r := newSlowRig(t)
 	twin := r.another("e2e")
 	stop := r.load(41, 300)
 	r.start()
@@ -163,14 +174,86 @@ func TestKafkaOneInstanceTwice(t *testing.T) {
 	if err := twin.Start(); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, 90*time.Second, func() error {
-		if r.worker.Ended() == nil {
-			return fmt.Errorf("the older one still runs")
+	r.ends(r.worker, "instance")
+	r.worker = twin
+	r.moves(2 * time.Minute)
+	stop()
+	r.await(2 * time.Minute)
+	r.sameAsReplay()
+	r.changesAreWhole()
+	r.stop()
+}
+
+// A second process on a directory that is in use ends at once and says why,
+// whatever instance it is; the first does not notice.
+func TestOneDirectoryTwice(t *testing.T) {
+	r := newRig(t)
+	stop := r.load(61, 300)
+	r.start()
+	r.moves(2 * time.Minute)
+	was, err := r.members(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, instance := range []string{"e2e", "other"} {
+		second := r.another(instance)
+		second.Env = append(second.Env, "FOLDER_STORE_DIR="+r.worker.Store)
+		if err := second.Start(); err != nil {
+			t.Fatal(err)
+		}
+		r.ends(second, "another process has this store open (stop it, or give this one another directory)")
+		r.moves(2 * time.Minute)
+	}
+	if now, err := r.members(t.Context()); err != nil || !reflect.DeepEqual(now, was) {
+		t.Errorf("the group is %v (%v), it was %v", now, err, was)
+	}
+	stop()
+	r.await(2 * time.Minute)
+	r.sameAsReplay()
+	r.changesAreWhole()
+	r.stop()
+}
+
+// ends waits until a worker has ended by itself, with an error that says why.
+func (r *rig) ends(w *folder.Worker, why string) {
+	r.Helper()
+	testenv.Eventually(r, 90*time.Second, func() error {
+		if w.Ended() == nil {
+			return fmt.Errorf("the worker of instance %s still runs", w.Instance)
 		}
 		return nil
 	})
-	t.Logf("the older one ended: %v", r.worker.Ended())
-	r.worker = twin
+	// What it said last is the reason; the line that the log is full of may be another.
+	lines := strings.Split(strings.TrimSpace(w.Log()), "\n")
+	last := strings.Join(lines[max(0, len(lines)-3):], "\n")
+	if w.ExitCode() <= 0 || !strings.Contains(last, why) {
+		r.Errorf("the worker of instance %s ended with %d, want a message with %q:\n%s", w.Instance, w.ExitCode(), why, last)
+	}
+}
+
+// One worker becomes three and one again, under load: by a clean stop, after
+// which a static member's partitions wait for its session, and by a kill.
+func TestOneThreeOne(t *testing.T) {
+	r := newSlowRig(t)
+	b, c := r.another("b"), r.another("c")
+	shortSession(r.worker, b, c)
+	r.start()
+	stop := r.load(71, 300)
+	r.moves(2 * time.Minute)
+	for _, w := range []*folder.Worker{b, c} {
+		if err := w.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.shared(2*time.Minute, "e2e", "b", "c")
+	r.moves(2 * time.Minute)
+	if err := b.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	r.shared(90*time.Second, "e2e", "c")
+	r.moves(2 * time.Minute)
+	c.Kill()
+	r.shared(90*time.Second, "e2e")
 	r.moves(2 * time.Minute)
 	stop()
 	r.await(2 * time.Minute)
@@ -182,12 +265,12 @@ func TestKafkaOneInstanceTwice(t *testing.T) {
 // A worker is frozen within a transaction for longer than that may take, but
 // not past its session: the broker aborts it, and the worker goes on with what
 // it owns.
-func TestKafkaTransactionTimesOut(t *testing.T) {
-	r, _ := newKafkaRig(t)
-	stop := r.load(51, 2_000)
+func TestTransactionTimesOut(t *testing.T) {
+	r := newSlowRig(t)
+	stop := r.load(51, 1_000)
 	r.start()
 	r.moves(2 * time.Minute)
-	rounds := 2
+	rounds := 1
 	if long {
 		rounds = 6
 	}
