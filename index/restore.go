@@ -32,6 +32,9 @@ type Restorer struct {
 
 	// ChangelogID is the generation of the changelog topic that is read.
 	ChangelogID uint64
+	// Former says that the source's topic is gone. Timeline rows that the store
+	// lacks cannot be rebuilt then: those below the last of them are no more.
+	Former bool
 }
 
 // NewRestorer begins to restore a source.
@@ -152,6 +155,9 @@ func (r *Restorer) Commit(changelogNext int64) error {
 			l.Holes = holesAfter(l.Holes, before.Frontier.Next, m.Frontier)
 			w.set(row.AppendSource(nil, r.id), r.meta)
 			w.nexts[r.id] = m.Frontier.Next
+		}
+		if n := len(l.Holes); r.Former && n > 0 {
+			l.Retained, l.Holes = max(l.Retained, l.Holes[n-1].To+1), nil
 		}
 		w.setLocal(r.id, l)
 		return nil

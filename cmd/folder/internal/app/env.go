@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"sessionfold/fold"
 	"sessionfold/index"
@@ -56,9 +55,7 @@ func (a *App) env() *worker.Env {
 			}, ok, err
 		},
 		NewRestore: func(src *wire.Source, changelogID uint64) worker.Restore {
-			r := &restore{id: row.IDOf(src), to: a.store.NewRestorer(src)}
-			r.to.ChangelogID = changelogID
-			return r
+			return newRestore(a.store, src, changelogID)
 		},
 		Remove: a.store.RemoveSource,
 		Copy: func(src *wire.Source) (func() (*row.Batch, error), error) {
@@ -124,23 +121,3 @@ func holds(f *sink.Failure) []int {
 	}
 	return nil
 }
-
-// restore takes a source's own records out of its changelog, which it shares
-// with former generations of the topic. Those are folded no more.
-type restore struct {
-	id row.SourceID
-	to *index.Restorer
-}
-
-func (r *restore) Put(key, value []byte) (mine bool, err error) {
-	id, err := row.DurableSource(key)
-	if err != nil {
-		return false, fmt.Errorf("app: a changelog record of an unknown kind: %w", err)
-	}
-	if id.Stream == r.id.Stream && id.Source != r.id.Source {
-		return false, nil
-	}
-	return true, r.to.Put(key, value)
-}
-
-func (r *restore) Commit(changelogNext int64) error { return r.to.Commit(changelogNext) }

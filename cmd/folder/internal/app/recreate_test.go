@@ -82,6 +82,55 @@ func TestTopicCreatedAnewWhileRunning(t *testing.T) {
 	}
 }
 
+// What was folded of the topic that is gone stays readable, also on a worker that
+// never had it, and on one that had a part of it; its timelines are not, and say so.
+func TestATopicCreatedAnewIsHistoryElsewhere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx := context.Background()
+	dirA, dirB := t.TempDir(), t.TempDir()
+	r.sessions(6)
+	b := r.start(r.config(dirB, "b"))
+	r.caughtUp(b)
+	b.stop()
+	r.sessions(10)
+	a := r.start(r.config(dirA, "a"))
+	r.caughtUp(a)
+	old := generationOf(a, r.lane)
+	r.recreate()
+	r.sessions(8)
+	testenv.Eventually(t, waitLong, func() error {
+		for _, s := range a.Sources() {
+			if s.Source == nil || s.Source.Generation == old {
+				return fmt.Errorf("%s is still the former one", s.TopicPartition)
+			}
+		}
+		return nil
+	})
+	r.caughtUp(a)
+	want, err := a.Store().Digest(ctx, r.stream)
+	r.must(err)
+	a.stop()
+	for name, dir := range map[string]string{"a part of it": dirB, "nothing": t.TempDir()} {
+		w := r.start(r.config(dir, "c"))
+		r.caughtUp(w)
+		got, err := w.Store().Digest(ctx, r.stream)
+		r.must(err)
+		if got.Partials != want.Partials || got.Sources != want.Sources || got.Sessions != 24 {
+			t.Errorf("a worker that had %s:\n got  %s\n want %s", name, got, want)
+		}
+		metas, err := w.Store().Sources(r.stream)
+		r.must(err)
+		for i := range metas {
+			if m := &metas[i]; m.Source.Generation != generationOf(w, r.lane) && (m.Retained != m.Frontier.Next || m.State().Rebuilding) {
+				t.Errorf("a worker that had %s shows the timelines of the former %s from %d of %d on, rebuilding %t", name, m.Source, m.Retained, m.Frontier.Next, m.State().Rebuilding)
+			}
+		}
+		w.stop()
+	}
+	r.changes()
+}
+
 func generationOf(w *running, topic string) uint64 {
 	var g uint64
 	for _, s := range w.Sources() {
