@@ -115,7 +115,7 @@ func (w *world) memory(raw *wire.Raw, k keys) {
 // links merges the links of the session named first over all sources, with the
 // child links that follow from other sessions.
 func (w *world) links(td *datadriven.TestData, first string) (string, error) {
-	id := w.nameID(first)
+	id := w.sessionID(first)
 	var surface wire.LinkSurface
 	if a, ok := td.Arg("surface"); ok {
 		surface, _ = wire.ParseSurface(a.Vals[0])

@@ -68,7 +68,9 @@ func (t *touched) ownNative() *Native {
 		n := &Native{}
 		if old := t.new.Native; old != nil {
 			*n = *old
-			n.Said = append(make([]Said, 0, len(old.Said)+2), old.Said...)
+			if len(old.Said) > 0 {
+				n.Said = append(make([]Said, 0, len(old.Said)+2), old.Said...)
+			}
 		}
 		t.new.Native, t.owns = n, t.owns|ownsNative
 	}
@@ -183,6 +185,8 @@ func (n *Native) fill(seq uint64) (over bool) {
 	g := n.Missing[i]
 	gaps := slices.Clone(n.Missing)
 	switch {
+	case g.From == g.To && len(gaps) == 1:
+		n.Missing = nil
 	case g.From == g.To:
 		n.Missing = slices.Delete(gaps, i, i+1)
 	case seq == g.From:

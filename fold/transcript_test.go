@@ -2,6 +2,7 @@ package fold
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,11 +82,10 @@ func (w *world) run(td *datadriven.TestData) (string, error) {
 		w.cfg.TimelineCap, _ = strconv.ParseUint(first, 10, 64)
 		return "", nil
 	case "source":
-		d := wire.DialectAGDX
-		if arg("dialect", "agdx") == "everruns" {
-			d = wire.DialectEverruns
+		d, topic := wire.DialectAGDX, arg("topic", "s.agent.sessions")
+		for d.String() != arg("dialect", "agdx") {
+			d++
 		}
-		topic := arg("topic", "s.agent.sessions")
 		w.sources[first] = &folded{
 			src: wire.NewSource("s", topic, num("generation", 1), uint32(num("partition", 0)),
 				wire.RoleOf("s", topic), d),
@@ -97,7 +97,10 @@ func (w *world) run(td *datadriven.TestData) (string, error) {
 		return w.enrol(td)
 	case "links":
 		return w.links(td, first)
-	case "session", "view", "after", "position":
+	case "previews":
+		w.cfg.Previews = first == "on"
+		return "", nil
+	case "session", "view", "after", "position", "audit", "partial", "native_gaps":
 		return w.read(td, first, num)
 	}
 	f := w.sources[first]
@@ -111,6 +114,22 @@ func (w *world) run(td *datadriven.TestData) (string, error) {
 			return "", err
 		}
 		return w.guard(func() string { return w.dump.step(f.fold(w.cfg, recs)) }), nil
+	case "native":
+		recs, err := w.native(f.src, td.Input)
+		if err != nil {
+			return "", err
+		}
+		batch := int(num("batch", uint64(len(recs))))
+		return w.guard(func() string {
+			var out strings.Builder
+			for part := range slices.Chunk(recs, batch) {
+				step := f.fold(w.cfg, part)
+				if !td.HasArg("quiet") {
+					out.WriteString(w.dump.step(step))
+				}
+			}
+			return out.String()
+		}), nil
 	case "agdx":
 		recs, err := w.decode(f.src, td.Input)
 		if err != nil {
@@ -197,7 +216,7 @@ func (w *world) many(f *folded, n int) string {
 
 // read merges the session named first over all sources, in the order "in" gives.
 func (w *world) read(td *datadriven.TestData, first string, num func(string, uint64) uint64) (string, error) {
-	id := w.nameID(first)
+	id := w.sessionID(first)
 	names := w.order
 	if a, ok := td.Arg("in"); ok {
 		names = a.Vals
@@ -214,6 +233,10 @@ func (w *world) read(td *datadriven.TestData, first string, num func(string, uin
 		return "no session\n", nil
 	}
 	switch td.Cmd {
+	case "audit", "partial":
+		return w.nativeView(td, s)
+	case "native_gaps":
+		return fmt.Sprintln(s.NativeGaps()), nil
 	case "session":
 		return w.dump.session(s), nil
 	case "position":
