@@ -59,6 +59,9 @@ func (c Conn) Options() ([]kgo.Opt, error) {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(c.Brokers...), kgo.ClientID(id),
 		kgo.DialTimeout(answerWait), kgo.RequestTimeoutOverhead(answerWait), kgo.MetadataMaxAge(knowBroker),
+		// The worker has metrics of its own; the client's (KIP-714) cost each
+		// client some megabytes to compress them.
+		kgo.DisableClientMetrics(),
 	}
 	if c.Logger != nil {
 		opts = append(opts, kgo.WithLogger(kslog.New(c.Logger)))

@@ -58,6 +58,12 @@ type topicOf struct {
 // one must exit: it never gets its partitions back.
 var ErrFenced = errors.New("source: another process uses the same instance id and has taken over: stop one of the two, or give each its own instance id")
 
+// partitionBytes is what a fetch brings of a partition at most, as it is on the wire:
+// compressed ten to one it is some 8,000 records. One goroutine unpacks a fetch,
+// and the next one is asked for when it is used up, so large ones leave the fold
+// without work and then the client.
+const partitionBytes = 256 << 10
+
 // ErrClosed is what Poll returns once the consumer is closed.
 var ErrClosed = errors.New("source: closed")
 
@@ -99,7 +105,7 @@ func New(cfg Config) (*Consumer, error) {
 		kgo.MetadataMinAge(250*time.Millisecond),
 		kgo.MetadataMaxAge(cfg.MetadataMaxAge),
 		kgo.FetchMaxBytes(16<<20),
-		kgo.FetchMaxPartitionBytes(1<<20),
+		kgo.FetchMaxPartitionBytes(partitionBytes),
 		kgo.MaxConcurrentFetches(4),
 		kgo.WithPools(new(recycled)),
 		kgo.OnPartitionsAssigned(func(_ context.Context, cl *kgo.Client, m map[string][]int32) {
@@ -140,9 +146,17 @@ func (c *Consumer) Pause(tp wire.TopicPartition) { c.cl.PauseFetchPartitions(map
 // Resume fetches again.
 func (c *Consumer) Resume(tp wire.TopicPartition) { c.cl.ResumeFetchPartitions(mapOf(tp)) }
 
-// Seek sets the position. Only the goroutine that polls may call it.
-func (c *Consumer) Seek(tp wire.TopicPartition, offset uint64) {
-	c.cl.SetOffsets(map[string]map[int32]kgo.EpochOffset{tp.Topic: {tp.Partition: {Epoch: -1, Offset: int64(offset)}}})
+// Seek sets positions. It interrupts the fetches that are going on, so it is
+// called for many partitions at once. Only the goroutine that polls may call it.
+func (c *Consumer) Seek(at map[wire.TopicPartition]uint64) {
+	m := map[string]map[int32]kgo.EpochOffset{}
+	for tp, offset := range at {
+		if m[tp.Topic] == nil {
+			m[tp.Topic] = map[int32]kgo.EpochOffset{}
+		}
+		m[tp.Topic][tp.Partition] = kgo.EpochOffset{Epoch: -1, Offset: int64(offset)}
+	}
+	c.cl.SetOffsets(m)
 }
 
 // Rediscover forgets a topic and subscribes to it again: what to do when it was

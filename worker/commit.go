@@ -46,6 +46,7 @@ func (w *Worker) launch(ctx context.Context) {
 		s.steps[i].Expect, s.steps[i].Marker = o.expect, o.marker
 	}
 	w.flight, w.launched = s, time.Now()
+	w.large = s.records >= min(foldAt, w.cfg.BatchRecords)
 	go func() {
 		w.results <- w.commit(ctx, s)
 		w.wake()

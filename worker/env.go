@@ -18,9 +18,9 @@ type Env struct {
 	Member     func() (id string, generation int32)
 	Pause      func(wire.TopicPartition)
 	Resume     func(wire.TopicPartition)
-	Seek       func(tp wire.TopicPartition, offset uint64) // the loop only
-	Rediscover func(topic string)                          // a topic was created anew
-	Heartbeat  time.Duration                               // after which the group has told us of a loss
+	Seek       func(at map[wire.TopicPartition]uint64) // the loop only
+	Rediscover func(topic string)                      // a topic was created anew
+	Heartbeat  time.Duration                           // after which the group has told us of a loss
 
 	// Reading by position.
 	Identify func(context.Context, wire.TopicPartition) (wire.Identity, error)

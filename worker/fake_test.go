@@ -75,10 +75,16 @@ func (f *world) env() *Env {
 				}
 			}
 		},
-		Member:     func() (string, int32) { f.mu.Lock(); defer f.mu.Unlock(); return f.member, 1 },
-		Pause:      func(tp wire.TopicPartition) { f.lock(func() { f.paused[tp] = true }) },
-		Resume:     func(tp wire.TopicPartition) { f.lock(func() { f.paused[tp] = false }) },
-		Seek:       func(tp wire.TopicPartition, o uint64) { f.lock(func() { f.pos[tp] = int(o) }) },
+		Member: func() (string, int32) { f.mu.Lock(); defer f.mu.Unlock(); return f.member, 1 },
+		Pause:  func(tp wire.TopicPartition) { f.lock(func() { f.paused[tp] = true }) },
+		Resume: func(tp wire.TopicPartition) { f.lock(func() { f.paused[tp] = false }) },
+		Seek: func(at map[wire.TopicPartition]uint64) {
+			f.lock(func() {
+				for tp, o := range at {
+					f.pos[tp] = int(o)
+				}
+			})
+		},
 		Rediscover: func(string) {},
 		Heartbeat:  10 * time.Millisecond,
 		Identify: func(_ context.Context, tp wire.TopicPartition) (wire.Identity, error) {

@@ -83,7 +83,24 @@ func (w *Worker) foldDue(now time.Time) bool {
 
 // commitDue says whether the cadence allows a commit of what is there.
 func (w *Worker) commitDue(now time.Time) bool {
-	return now.Sub(w.launched) >= w.cfg.BatchInterval || w.full()
+	return now.Sub(w.launched) >= w.cfg.BatchInterval || w.full() || w.rest()
+}
+
+// rest says that only the end of a catch-up is left. It does not wait for the
+// cadence, which spares the brokers many small transactions: the last one was a
+// large one.
+func (w *Worker) rest() bool {
+	if !w.large || w.folding != nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range w.owned {
+		if o.part != nil && o.next < o.status.High {
+			return false
+		}
+	}
+	return true
 }
 
 // full says that what is ready is worth a commit of its own, and does not wait

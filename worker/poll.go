@@ -32,6 +32,9 @@ func (w *Worker) poll(ctx context.Context, now time.Time) error {
 		// Only the cadence is waited for; the end of a fold or a commit wakes.
 		wait = max(w.launched.Add(w.cfg.BatchInterval).Sub(now), 0)
 	}
+	if len(w.starting) > 0 {
+		wait = min(wait, max(w.startBy.Sub(now), 0))
+	}
 	w.mu.Lock()
 	for _, o := range w.queue { // restores whose pause ends sooner
 		if until := o.startAt.Sub(now); until > 0 {

@@ -214,13 +214,13 @@ func (w *Worker) activate(o *owned, r *restored) {
 		s.Frontier = r.part.Frontier()
 	})
 	w.log.Info("source is active", "source", o.tp.String(), "next", next, "changelog_records", r.records, "took", r.took.Round(time.Millisecond))
-	// Always, equal or not: the store's offset is the truth, whatever the group says.
-	w.env.Seek(o.tp, next)
 	if r.held.High < next {
 		o.short = shrunk(r, next) // once the gap is committed it waits for the log to grow
-	} else {
-		w.env.Resume(o.tp)
 	}
+	if len(w.starting) == 0 {
+		w.startBy = time.Now().Add(gather)
+	}
+	w.starting = append(w.starting, o)
 	if gaps := r.part.Frontier().Gaps; len(r.holes) > 0 {
 		w.restores.Add(1)
 		go func() {
@@ -228,6 +228,32 @@ func (w *Worker) activate(o *owned, r *restored) {
 			w.rebuild(o, r.id.Source, r.holes, gaps, r.before)
 		}()
 	}
+}
+
+// gather is how long a restored source waits for others that are being restored:
+// each start interrupts the fetches that are going on.
+const gather = 20 * time.Millisecond
+
+// fetchRestored starts the fetches of restored sources where the store stands: always,
+// whatever position the group knows.
+func (w *Worker) fetchRestored(now time.Time) {
+	if len(w.starting) == 0 || len(w.restoring) > 0 && now.Before(w.startBy) {
+		return
+	}
+	at := map[wire.TopicPartition]uint64{}
+	for _, o := range w.starting {
+		if !w.isDead(o) {
+			at[o.tp] = o.next
+		}
+	}
+	w.env.Seek(at)
+	for _, o := range w.starting {
+		if !w.isDead(o) && o.short == nil {
+			w.env.Resume(o.tp)
+		}
+	}
+	clear(w.starting)
+	w.starting = w.starting[:0]
 }
 
 // rediscover answers a topic that was deleted and created anew under a worker

@@ -51,11 +51,14 @@ type Worker struct {
 	restoring     map[wire.TopicPartition]bool
 	renewed       map[string]uint64 // topics made to be forgotten, with their new generation
 	restores      sync.WaitGroup    // and rebuilds
+	starting      []*owned          // restored, not fetched yet
+	startBy       time.Time         // when they are, whatever else is being restored
 	reading       chan struct{}     // restores that read a changelog: parallelReads at a time
 	rebuilding    chan struct{}     // one at a time
 	results       chan *result
 	flight        *sealed   // being committed
 	launched      time.Time // when the last one was sent off
+	large         bool      // it was as large as a catch-up makes them
 	folded        chan *folding
 	folding       *folding // going on
 	ready         *sealed  // folded, waits for the flight to end
@@ -128,6 +131,7 @@ func (w *Worker) turn(ctx context.Context) error {
 		return err
 	}
 	now := time.Now()
+	w.fetchRestored(now)
 	w.tally()
 	if w.flight == nil {
 		w.react()

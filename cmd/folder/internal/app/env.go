@@ -20,7 +20,7 @@ func (a *App) env() *worker.Env {
 		Member:     func() (string, int32) { return a.consumer.Member() },
 		Pause:      func(tp wire.TopicPartition) { a.consumer.Pause(tp) },
 		Resume:     func(tp wire.TopicPartition) { a.consumer.Resume(tp) },
-		Seek:       func(tp wire.TopicPartition, offset uint64) { a.consumer.Seek(tp, offset) },
+		Seek:       func(at map[wire.TopicPartition]uint64) { a.consumer.Seek(at) },
 		Rediscover: func(topic string) { a.consumer.Rediscover(topic) },
 		Heartbeat:  a.cfg.heartbeat(),
 

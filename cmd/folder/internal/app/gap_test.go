@@ -86,13 +86,13 @@ func TestLogStartPassesTheWorkerRunning(t *testing.T) {
 	first := true
 	w := r.start(r.config(t.TempDir(), "a"), func(a *App) {
 		seek := a.world.Seek
-		a.world.Seek = func(tp wire.TopicPartition, offset uint64) {
-			if tp.Topic == r.lane && first { // the position is found; it expires before it is used
+		a.world.Seek = func(at map[wire.TopicPartition]uint64) {
+			if _, ok := at[wire.TopicPartition{Topic: r.lane}]; ok && first { // the position is found; it expires before it is used
 				first = false
 				close(held)
 				<-hold
 			}
-			seek(tp, offset)
+			seek(at)
 		}
 	})
 	<-held
