@@ -155,6 +155,18 @@ func replayStreams(l *config.Loaded) ([]replay.Stream, error) {
 	return out, nil
 }
 
+// actorsDiffer says that the two sides know records to be from somebody else.
+func actorsDiffer(ds []compare.Difference) bool {
+	for _, d := range ds {
+		for _, w := range d.What {
+			if strings.Contains(w, "verified_actor") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // enrolled says that a stream's signatures were held against keys.
 func enrolled(streams []replay.Stream, name string) bool {
 	for _, s := range streams {
@@ -238,6 +250,9 @@ func (c *cli) compare(ctx context.Context, o replayOptions, here *client.Client,
 	}
 	if n := res.Differ - len(res.First); n > 0 {
 		fmt.Fprintf(c.out, "  … and %d more\n", n)
+	}
+	if actorsDiffer(res.First) {
+		fmt.Fprintln(c.err, "    hint: the worker may have folded these records under other keys than those of now; without keys_file nobody's signature is compared")
 	}
 	for i, hint := range []string{
 		"the worker has not folded all of this log yet; wait and compare again",

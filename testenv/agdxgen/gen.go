@@ -19,6 +19,7 @@ type Options struct {
 	Rate     float64   // records per second; 0: no pace, every offset is 0
 	Live     int       // sessions at work at one time; 0 is 16
 	Clean    bool      // no bad records
+	Signed   bool      // agents sign, each with agdxlog.KeyNamed of its name, every second one with the context
 }
 
 // Event is a record and when it is meant to be produced.

@@ -33,6 +33,9 @@ func (g *Generator) tell(s *agdxlog.Session, depth int) *actor {
 		Session: s, g: g, rng: rng, a: &actor{id: s.ID}, depth: depth,
 		topic: topics[rng.IntN(len(topics))], model: models[rng.IntN(len(models))],
 	}
+	if g.o.Signed {
+		s.Signs(agdxlog.KeyNamed(s.Agent), g.started%2 == 0)
+	}
 	before := g.into
 	g.into = st.a
 	st.play()

@@ -1,6 +1,10 @@
 package agdxlog
 
-import "sessionfold/wire"
+import (
+	"crypto/ed25519"
+
+	"sessionfold/wire"
+)
 
 // Session writes one conversation of a Log.
 type Session struct {
@@ -11,6 +15,9 @@ type Session struct {
 	log *Log
 	n   uint64 // ids drawn
 	buf []byte
+
+	key   ed25519.PrivateKey // nil: signs nothing
+	bound bool
 }
 
 // Session is the conversation named by a word, with its agent.
@@ -65,6 +72,7 @@ func (s *Session) Envelope(kind wire.Kind) *wire.Envelope {
 
 // Put writes an envelope on the topic of a role.
 func (s *Session) Put(role wire.Role, e *wire.Envelope, contentType uint8) {
+	s.sign(e, contentType)
 	s.log.Add(Record{
 		Role: role, Session: s.ID, Key: Key(s.ID),
 		Headers: Headers(e, contentType), Value: e.Marshal(),
