@@ -16,6 +16,7 @@ const session = 6 * time.Second
 // slot is a place for a worker, with its disk.
 type slot struct {
 	*folder.Worker
+	t       *testing.T
 	name    string
 	running bool
 	thaw    time.Time // when it is let run on; zero: it runs
@@ -37,7 +38,7 @@ func newSlots(t *testing.T, bin string, k *brokers, stream string, n int) []*slo
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &slot{Worker: w, name: name}
+		s := &slot{Worker: w, t: t, name: name}
 		t.Cleanup(func() {
 			w.Kill()
 			if t.Failed() {
@@ -70,7 +71,12 @@ func (s *slot) down(force bool) error {
 		s.Kill()
 		return nil
 	}
-	return s.Stop()
+	began := time.Now()
+	err := s.Stop()
+	if took := time.Since(began); took > 10*time.Second {
+		s.t.Logf("%s stopped only after %v; its last words:\n%s", s.name, took, s.Log())
+	}
+	return err
 }
 
 func (s *slot) freeze(d time.Duration) error {
