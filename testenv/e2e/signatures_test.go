@@ -39,8 +39,8 @@ func (r *rig) metric(name string, labels ...string) (float64, error) {
 	return sum, nil
 }
 
-// shows waits until a metric has a value.
-func (r *rig) shows(want float64, name string, labels ...string) {
+// awaitMetric waits until a metric has a value.
+func (r *rig) awaitMetric(want float64, name string, labels ...string) {
 	r.Helper()
 	testenv.Eventually(r, 60*time.Second, func() error {
 		got, err := r.metric(name, labels...)
@@ -55,7 +55,7 @@ func (r *rig) shows(want float64, name string, labels ...string) {
 func (r *rig) verdicts(verified, unknown, wrong float64) {
 	r.Helper()
 	for v, n := range map[wire.Verdict]float64{wire.Verified: verified, wire.UnknownKey: unknown, wire.WrongSignature: wrong} {
-		r.shows(n, "folder_source_signatures_total", `verdict="`+v.String()+`"`)
+		r.awaitMetric(n, "folder_source_signatures_total", `verdict="`+v.String()+`"`)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestSignatures(t *testing.T) {
 
 	// bob is enrolled: what is folded from then on names him.
 	r.replace(file, bob+ann)
-	r.shows(2, "folder_keys", r.stream)
+	r.awaitMetric(2, "folder_keys", r.stream)
 	l.Records = nil
 	s.Signs(other, true).Note("enrolled")
 	r.write(l.Records...)
@@ -148,7 +148,7 @@ func TestSignatures(t *testing.T) {
 
 	// A file that cannot be used changes nothing but the numbers that tell of it.
 	r.replace(file, ann[:40])
-	r.shows(1, "folder_keys_file_failed", r.stream)
+	r.awaitMetric(1, "folder_keys_file_failed", r.stream)
 	l.Records = nil
 	s.Signs(key, false).Note("the keys of before")
 	r.write(l.Records...)
@@ -156,8 +156,8 @@ func TestSignatures(t *testing.T) {
 
 	// ann's key is withdrawn.
 	r.replace(file, bob)
-	r.shows(1, "folder_keys", r.stream)
-	r.shows(0, "folder_keys_file_failed", r.stream)
+	r.awaitMetric(1, "folder_keys", r.stream)
+	r.awaitMetric(0, "folder_keys_file_failed", r.stream)
 	l.Records = nil
 	s.Signs(key, false).Note("withdrawn")
 	s.Signs(other, false).Note("still enrolled")
@@ -221,7 +221,7 @@ func TestSignedLog(t *testing.T) {
 			}
 			r.write(rs[:len(rs)/2]...)
 			r.start()
-			r.shows(float64(r.want.records+r.want.unattributed), "folder_source_records_total", `kind="folded"`)
+			r.awaitMetric(float64(r.want.records+r.want.unattributed), "folder_source_records_total", `kind="folded"`)
 			r.worker.Kill()
 			r.write(rs[len(rs)/2:]...)
 			r.start()
