@@ -75,8 +75,9 @@ func (d *nativeDecoder) begin(raw *Raw, rec *Record) {
 }
 
 func (d *nativeDecoder) finish() {
-	n := len(d.says)
-	d.n.Says = d.says[d.saysFrom:n:n]
+	if n := len(d.says); n > d.saysFrom {
+		d.n.Says = d.says[d.saysFrom:n:n]
+	}
 	if n := len(d.links); n > d.linkFrom {
 		d.rec.Rare.Links = d.links[d.linkFrom:n:n]
 	}
