@@ -3,10 +3,13 @@ GO      ?= go
 BIN     := bin
 DEMO    ?= /tmp/folder-demo
 TIMEOUT ?= 20m
+SECONDS ?= 60
+SEED    ?= 0
+ON      ?= kfake
 KAFKA_TESTS ?= ^Test(Kafka|ACluster|ATopic)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race check fmt vet lint generated generate bench bench-restore e2e kafka faults fuzz clean
+.PHONY: help demo build test race check fmt vet lint generated generate bench bench-restore e2e kafka chaos faults fuzz clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +55,9 @@ e2e: ## End to end on kfake, or on the brokers in FOLDER_TEST_BROKERS
 kafka: ## The suites on real Apache Kafka, and what only that can show (KAFKA_TESTS=pattern, FOLDER_E2E_LONG=1)
 	$(GO) run ./testenv/cmd/withkafka $(GO) test -count=1 -p 1 -timeout $(TIMEOUT) -skip '^(TestKafka|TestCommitFails|TestChaos|TestLostAnswers)' ./testenv/e2e ./cmd/folder/internal/app ./source
 	$(GO) test -count=1 -p 1 -timeout 30m -run '$(KAFKA_TESTS)' ./testenv/e2e ./testenv/kafka
+
+chaos: ## Every kind of fault in a seeded course, then all is compared (SECONDS=60, SEED=0: a new one, ON=kfake or kafka)
+	FOLDER_CHAOS_SECONDS=$(SECONDS) FOLDER_CHAOS_SEED=$(SEED) FOLDER_CHAOS_ON=$(ON) $(GO) test -count=1 -v -timeout 24h -run '^TestCampaign$$' ./cmd/folder/internal/chaos
 
 bench: build ## Throughput, latency, memory and size on disk, as in docs/performance.md
 	$(GO) run ./testenv/cmd/bench

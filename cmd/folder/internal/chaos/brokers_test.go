@@ -20,6 +20,7 @@ import (
 type brokers struct {
 	*testenv.Kafka
 	stop, kill, freeze, thaw, start func() error // nil: not ours to harm
+	real                            bool         // not kfake
 }
 
 // newBrokers starts one: "kfake", "kafka", or whatever FOLDER_TEST_BROKERS names.
@@ -32,7 +33,8 @@ func newBrokers(t *testing.T, on string) *brokers {
 	case "kafka":
 		b.kafka(t)
 	case "":
-		return &brokers{Kafka: testenv.Start(t)}
+		k := testenv.Start(t)
+		return &brokers{Kafka: k, real: k.Real}
 	default:
 		t.Fatalf("FOLDER_CHAOS_ON is %q: kfake or kafka", on)
 	}
@@ -89,7 +91,7 @@ func (b *brokers) kafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { n.Kill() }) //nolint:errcheck // its data goes with it
-	b.Kafka = &testenv.Kafka{Addrs: []string{n.Addr}}
+	b.Kafka, b.real = &testenv.Kafka{Addrs: []string{n.Addr}}, true
 	b.start = within(2*time.Minute, n.Restart)
 	b.stop = within(time.Minute, n.Stop)
 	b.kill, b.freeze, b.thaw = n.Kill, n.Pause, n.Resume
