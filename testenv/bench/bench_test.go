@@ -37,8 +37,8 @@ func TestLoadsAreWhatTheyPromise(t *testing.T) {
 		if len(parts) != l.Sessions {
 			t.Errorf("%s: %d sessions, want %d", l.Name, len(parts), l.Sessions)
 		}
-		if len(l.Probes) != 4 {
-			t.Errorf("%s: %d probes for 4 partitions", l.Name, len(l.Probes))
+		if n := len(l.Probes[l.Records[0].Topic]); n != 4 {
+			t.Errorf("%s: %d probes for 4 partitions", l.Name, n)
 		}
 		if l == short && (sizes < 200 || sizes > 220) {
 			t.Errorf("a note is %d bytes, want about 210", sizes)
@@ -64,6 +64,36 @@ func TestFloorsFail(t *testing.T) {
 		t.Errorf("want four faults, got %q", bad)
 	}
 	if bad := (Floors{Rate: 900, Ratio: 0.05, P99: 3 * time.Second}).Check(runs, &Latency{P99: 2 * time.Second}); len(bad) != 0 {
+		t.Errorf("want none, got %q", bad)
+	}
+}
+
+func TestMixedLoadHasEveryTopic(t *testing.T) {
+	l := Mixed("mixed", 200, 4)
+	for _, topic := range wire.TopicsOf("mixed") {
+		want := 1
+		switch {
+		case topic.Role == wire.RoleLane:
+			want = 4
+		case !topic.Role.Folded():
+			want = 0
+		}
+		if got := len(l.Probes[topic.Topic]); got != want {
+			t.Errorf("%d probes of %s, want %d", got, topic.Topic, want)
+		}
+	}
+}
+
+func TestStateBytesPerRowAreBound(t *testing.T) {
+	l := Deltas("deltas", "one key", 3, func(int) string { return "key" })
+	if len(l.Records) != 3 || l.Sessions != 1 {
+		t.Fatalf("%d records of %d sessions", len(l.Records), l.Sessions)
+	}
+	s := &StateBytes{Rows: 10, Base: 1000, Log: 1000, Outcomes: 1200}
+	if bad := CheckDeltas(l, s, 319); len(bad) != 1 {
+		t.Errorf("320 bytes a row: want one fault, got %q", bad)
+	}
+	if bad := CheckDeltas(l, s, 320); len(bad) != 0 {
 		t.Errorf("want none, got %q", bad)
 	}
 }

@@ -145,20 +145,23 @@ func (k *Kafka) FirstFetch(topic string) (func() (time.Time, error), error) {
 	}, nil
 }
 
-// Drain reads a topic to its end, throws the records away and gives the time
-// from the first fetch to the last record.
-func (k *Kafka) Drain(ctx context.Context, topic string, ends map[int32]int64) (time.Duration, error) {
+// Drain reads topics to their ends, throws the records away and gives the time
+// from the first fetch of the one named to the last record.
+func (k *Kafka) Drain(ctx context.Context, topic string, ends map[string]map[int32]int64) (time.Duration, error) {
 	first, err := k.FirstFetch(topic)
 	if err != nil {
 		return 0, err
 	}
-	at, left := map[int32]kgo.Offset{}, int64(0)
-	for p, end := range ends {
-		at[p] = kgo.NewOffset().AtStart()
-		left += end
+	at, left := map[string]map[int32]kgo.Offset{}, int64(0)
+	for t, partitions := range ends {
+		at[t] = map[int32]kgo.Offset{}
+		for p, end := range partitions {
+			at[t][p] = kgo.NewOffset().AtStart()
+			left += end
+		}
 	}
 	cl, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(500*time.Millisecond),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: at}))
+		kgo.ConsumePartitions(at))
 	if err != nil {
 		return 0, fmt.Errorf("bench: drain: %w", err)
 	}

@@ -128,7 +128,7 @@ func (w Worker) watch(ctx context.Context, l *Load, topic string, stop <-chan ma
 	var ends map[int32]int64
 	var deadline time.Time
 	for {
-		at, err := w.folded(ctx, l.Probes, topic, l.Partitions)
+		at, err := w.folded(ctx, l.Probes[topic], topic, int(l.Partitions))
 		if err != nil {
 			return nil, err
 		}

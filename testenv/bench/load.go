@@ -13,9 +13,9 @@ import (
 // Load is what a case writes to the lane topic.
 type Load struct {
 	Name       string
-	Partitions int32
+	Partitions int32 // of the lane; the other topics have one
 	Records    []Placed
-	Probes     []wire.ID // sessions whose frontiers, together, show every partition
+	Probes     map[string][]wire.ID // by topic: sessions whose frontiers, together, show every partition
 	Sessions   int
 	Bytes      int64 // of keys, headers and values
 }
@@ -67,17 +67,19 @@ func (l *Load) WithProbe(stream string) *Load {
 	for p, r := range log.Records {
 		front = append(front, Placed{r, int32(p)})
 	}
-	l.Records, l.Probes = append(front, l.Records...), []wire.ID{probe.ID}
+	l.Records, l.Probes = append(front, l.Records...), map[string][]wire.ID{laneOf(stream): {probe.ID}}
 	return l
 }
 
 // probeEach makes one session of each partition a probe.
 func (l *Load) probeEach() *Load {
-	seen := map[int32]bool{}
-	for i := len(l.Records) - 1; i >= 0 && len(seen) < int(l.Partitions); i-- {
-		if r := &l.Records[i]; !seen[r.Partition] {
-			seen[r.Partition] = true
-			l.Probes = append(l.Probes, r.Session)
+	seen := map[wire.TopicPartition]bool{}
+	l.Probes = map[string][]wire.ID{}
+	for i := range slices.Backward(l.Records) {
+		r := &l.Records[i]
+		if tp := (wire.TopicPartition{Topic: r.Topic, Partition: r.Partition}); !seen[tp] && r.Role.Folded() {
+			seen[tp] = true
+			l.Probes[r.Topic] = append(l.Probes[r.Topic], r.Session)
 		}
 	}
 	return l

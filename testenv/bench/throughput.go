@@ -51,12 +51,14 @@ func (b *Bench) Preload(ctx context.Context, stream string, l *Load) error {
 // Throughput lets a fresh worker catch up with a preloaded stream, after a
 // drain of the same topic.
 func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (Run, error) {
-	topic := laneOf(stream)
-	ends, err := b.Kafka.Ends(ctx, topic)
-	if err != nil {
-		return Run{}, err
-	}
+	topic, ends := laneOf(stream), map[string]map[int32]int64{}
 	r := Run{Records: len(l.Records)}
+	var err error
+	for t := range l.Probes {
+		if ends[t], err = b.Kafka.Ends(ctx, t); err != nil {
+			return r, err
+		}
+	}
 	if r.Drain, err = b.Kafka.Drain(ctx, topic, ends); err != nil {
 		return r, err
 	}
@@ -79,9 +81,11 @@ func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (
 			}
 		}()
 	}
-	end, err := w.awaitFolded(ctx, l, topic, ends, b.Within)
-	if err != nil {
-		return r, err
+	var end time.Time
+	for t := range l.Probes { // the last one to be seen at its end is the end
+		if end, err = w.awaitFolded(ctx, l, t, ends[t], b.Within); err != nil {
+			return r, err
+		}
 	}
 	start, err := first()
 	if err != nil {

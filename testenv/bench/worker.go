@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"sessionfold/testenv"
@@ -30,11 +31,8 @@ func (b *Bench) startWorker(stream, group string) (Worker, error) {
 
 // folded reads, through probes, how far each partition of a topic is
 // folded and readable: the last offset, -1 for a partition that is not shown.
-func (w Worker) folded(ctx context.Context, probes []wire.ID, topic string, partitions int32) ([]int64, error) {
-	out := make([]int64, partitions)
-	for i := range out {
-		out[i] = -1
-	}
+func (w Worker) folded(ctx context.Context, probes []wire.ID, topic string, partitions int) ([]int64, error) {
+	out := slices.Repeat([]int64{-1}, partitions)
 	for _, probe := range probes {
 		var info wire.SessionInfo
 		err := w.JSON(ctx, "/sessions/"+w.Stream+"/"+probe.String(), &info)
@@ -69,9 +67,9 @@ func (w Worker) awaitReads(ctx context.Context, within time.Duration) error {
 // moment at which a read showed that.
 func (w Worker) awaitFolded(ctx context.Context, l *Load, topic string, ends map[int32]int64, within time.Duration) (time.Time, error) {
 	deadline := time.Now().Add(within)
-	probes := l.Probes // those that are not known to be at their ends
+	probes := l.Probes[topic] // those that are not known to be at their ends
 	for {
-		at, err := w.folded(ctx, probes[:1], topic, l.Partitions)
+		at, err := w.folded(ctx, probes[:1], topic, len(ends))
 		now := time.Now()
 		if err == nil && atEnd(at, ends) {
 			if probes = probes[1:]; len(probes) == 0 {

@@ -22,6 +22,9 @@ type options struct {
 	runs       int
 	sessions   int
 	long       int
+	mixed      int
+	deltas     int
+	row        float64
 	partitions int
 	rate       float64
 	seconds    float64
@@ -39,12 +42,15 @@ func main() {
 	var o options
 	var cases string
 	var rss float64
-	flag.StringVar(&cases, "cases", "short,long,latency", "which cases to run; there is also restore")
+	flag.StringVar(&cases, "cases", "short,long,mixed,deltas,latency", "which cases to run; there is also restore")
 	flag.IntVar(&o.partials, "partials", 1_000_000, "sessions of the restore case")
 	flag.DurationVar(&o.restore, "max-restore", 15*time.Second, "start to ready in the restore case; 0: no bound")
 	flag.IntVar(&o.runs, "runs", 5, "runs per throughput case; medians are shown")
 	flag.IntVar(&o.sessions, "sessions", 20_000, "sessions of the short case, 10 records each")
 	flag.IntVar(&o.long, "long", 2_000, "sessions of the long case, 98 records each")
+	flag.IntVar(&o.mixed, "mixed", 4_000, "sessions of the mixed case, of all kinds on all topics")
+	flag.IntVar(&o.deltas, "deltas", 1_000, "state deltas of the deltas case")
+	flag.Float64Var(&o.row, "max-row", 310, "bytes per history row of the deltas case; 0: no bound")
 	flag.IntVar(&o.partitions, "partitions", 4, "partitions of the lane topic")
 	flag.Float64Var(&o.rate, "rate", 20_000, "records per second of the latency case")
 	flag.Float64Var(&o.seconds, "seconds", 10, "length of the latency case, 2 s of warming up included")
@@ -110,6 +116,16 @@ func run(ctx context.Context, o options) error {
 			return errors.New("bench: long case: " + strings.Join(bad, "; "))
 		}
 	}
+	if o.cases["mixed"] {
+		if _, err := throughput(ctx, b, "mixed", o.load(bench.Mixed("mixed", o.mixed, int32(o.partitions))), o.runs); err != nil {
+			return err
+		}
+	}
+	if o.cases["deltas"] {
+		if err := deltas(ctx, b, o); err != nil {
+			return err
+		}
+	}
 	if o.cases["latency"] {
 		l, err := steady(ctx, b, o)
 		if err != nil {
@@ -153,6 +169,37 @@ func throughput(ctx context.Context, b bench.Bench, stream string, l *bench.Load
 	bench.PrintRuns(os.Stdout, l, runs)
 	fmt.Println()
 	return runs, nil
+}
+
+// deltas folds the state deltas of one session and weighs what the changelog
+// holds of them.
+func deltas(ctx context.Context, b bench.Bench, o options) (err error) {
+	if b.Kafka, err = bench.StartKafka(); err != nil {
+		return err
+	}
+	defer b.Kafka.Close()
+	var bad []string
+	for i, c := range bench.DeltaCases {
+		stream := fmt.Sprintf("deltas-%d", i)
+		l := bench.Deltas(stream, c.Name, o.deltas, c.Member)
+		if err := b.Preload(ctx, stream, l); err != nil {
+			return err
+		}
+		if _, err := b.Throughput(ctx, stream, stream, l); err != nil {
+			return err
+		}
+		s, err := b.StateBytes(ctx, stream, l.Records[0].Topic, o.deltas)
+		if err != nil {
+			return err
+		}
+		bench.PrintDeltas(os.Stdout, l, s)
+		bad = append(bad, bench.CheckDeltas(l, &s, o.row)...)
+	}
+	fmt.Println()
+	if len(bad) > 0 {
+		return errors.New("bench: " + strings.Join(bad, "; "))
+	}
+	return nil
 }
 
 func steady(ctx context.Context, b bench.Bench, o options) (l bench.Latency, err error) {
