@@ -104,7 +104,7 @@ func New(cfg Config) (*Consumer, error) {
 		kgo.FetchMaxWait(500*time.Millisecond),
 		kgo.MetadataMinAge(250*time.Millisecond),
 		kgo.MetadataMaxAge(cfg.MetadataMaxAge),
-		kgo.FetchMaxBytes(16<<20),
+		kgo.FetchMaxBytes(4<<20),
 		kgo.FetchMaxPartitionBytes(partitionBytes),
 		kgo.MaxConcurrentFetches(4),
 		kgo.WithPools(new(recycled)),

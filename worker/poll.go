@@ -22,7 +22,7 @@ func (w *Worker) room() int {
 	if bytes >= w.cfg.BatchBytes {
 		return 0
 	}
-	return min(onePoll, min(w.cfg.BatchRecords, 3*foldAt)-held)
+	return min(onePoll, min(w.cfg.BatchRecords, 2*foldAt)-held)
 }
 
 // poll waits for records, but not when there is no room for them.
