@@ -48,6 +48,7 @@ func (p *Partial) otherParent(id wire.ID, at Stamp) {
 // that name the parent.
 type Child struct {
 	ID          wire.ID
+	Item        string // the id as links spell it
 	Source      *wire.Source
 	First, Last Stamp
 }
@@ -57,14 +58,22 @@ type Child struct {
 func (k *Keyed) ChildOf(parent, id wire.ID) (Child, bool) {
 	p := k.Partial
 	if p.Parent.Set && p.Parent.ID == parent {
-		return Child{ID: id, Source: k.Source, First: p.Parent.At, Last: p.ParentLast}, true
+		return Child{ID: id, Item: k.item(id), Source: k.Source, First: p.Parent.At, Last: p.ParentLast}, true
 	}
 	for _, kin := range p.groups().Kin {
 		if kin.ID == parent {
-			return Child{ID: id, Source: k.Source, First: kin.First, Last: kin.Last}, true
+			return Child{ID: id, Item: k.item(id), Source: k.Source, First: kin.First, Last: kin.Last}, true
 		}
 	}
 	return Child{}, false
+}
+
+// item is a session's id as links spell it: in a foreign dialect the native one.
+func (k *Keyed) item(id wire.ID) string {
+	if n := k.Partial.Native; n != nil && n.ID != "" {
+		return n.ID
+	}
+	return id.String()
 }
 
 // Parents calls f with every parent that the partial's records name.

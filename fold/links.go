@@ -102,21 +102,36 @@ type SessionLink struct {
 // address count, whatever the order in which they come.
 type LinkSet struct {
 	by        map[LinkKey]*SessionLink
-	Truncated bool // a source turned links away
+	kids      map[wire.ID]LinkKey // links to children that records of a foreign dialect named
+	Truncated bool                // a source turned links away
 }
 
 // Add joins the links that one source has of the session.
 func (s *LinkSet) Add(src *wire.Source, l *Links) {
 	s.Truncated = s.Truncated || l.Over
 	for i := range l.List {
-		s.put(src, l.List[i].LinkKey, l.List[i].First, l.List[i].Last)
+		k := l.List[i].LinkKey
+		s.put(src, k, l.List[i].First, l.List[i].Last)
+		if k.Surface == wire.SurfaceChild && src.Dialect != wire.DialectAGDX {
+			if s.kids == nil {
+				s.kids = make(map[wire.ID]LinkKey)
+			}
+			id := wire.NativeID(src.Dialect, src.Stream, []byte(k.Item))
+			if old, known := s.kids[id]; !known || k.compare(&old) < 0 {
+				s.kids[id] = k
+			}
+		}
 	}
 }
 
 // AddChild joins what one source has of a session that names this one as its
 // parent: a link to it, with the records that name the parent.
 func (s *LinkSet) AddChild(c *Child) {
-	s.put(c.Source, LinkKey{Surface: wire.SurfaceChild, Item: c.ID.String(), Relation: wire.RelationWrote}, c.First, c.Last)
+	k, named := s.kids[c.ID]
+	if !named {
+		k = LinkKey{Surface: wire.SurfaceChild, Item: c.Item, Relation: wire.RelationWrote}
+	}
+	s.put(c.Source, k, c.First, c.Last)
 }
 
 func (s *LinkSet) put(src *wire.Source, k LinkKey, first, last Stamp) {

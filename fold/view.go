@@ -75,7 +75,12 @@ func View(s *Session, in ViewInput) wire.SessionInfo {
 
 func ptr(n uint64) *uint64 { return &n }
 
-func (s *Session) dialect() wire.Dialect { return s.Sources[0].Source.Dialect }
+func (s *Session) dialect() wire.Dialect {
+	if len(s.Sources) == 0 {
+		return wire.DialectAGDX
+	}
+	return s.Sources[0].Source.Dialect
+}
 
 func (s *Session) viewStart(v *wire.SessionInfo) {
 	if label, ok := s.Label(); ok {

@@ -71,14 +71,14 @@ func (h *handler) httpCapabilities(w http.ResponseWriter, r *http.Request) {
 		Versions: opVersions{Agent: wire.EnvelopeVersion},
 		Reads: map[string]bool{
 			"list": true, "get": true, "events": true, "sources": true, "changes": h.opt.Changes != nil,
-			"state": true, "links": true, "audit": false, "live": false,
+			"state": true, "links": true, "audit": h.audits(), "live": false,
 		},
 		Streams: []streamCaps{},
 		Limits:  limitCaps{DefaultLimit: DefaultLimit, MaxLimit: MaxLimit, CursorBytes: MaxCursorBytes, RequestBytes: maxRequestBytes},
 	}
 	for _, s := range h.opt.Streams {
 		if g.May(s.Name) {
-			c.Streams = append(c.Streams, streamCaps{Name: s.Name, Dialect: s.Dialect.String()})
+			c.Streams = append(c.Streams, streamCaps{Name: s.Name, Dialect: h.dialect(s.Name).String()})
 		}
 	}
 	h.reply(w, r, c)

@@ -45,12 +45,14 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 	page := &wire.SessionEventsPage{Items: make([]wire.SessionEvent, len(p.Items)), FixedFrontier: q.FixedFrontier, Collapsed: p.Hidden}
 	for i := range p.Items {
 		page.Items[i] = event(s, &p.Items[i])
+		copied(s, p.Items[i].Source, p.Items[i].Offset, page.Items[i].Summary)
 	}
 	if err := v.outcomes(s, page.Items, func(i int) (*wire.Source, uint64) { return p.Items[i].Source, p.Items[i].Offset }); err != nil {
 		return nil, err
 	}
 	page.Ranges = ranges(s, p.Items)
 	page.Frontier, page.Gaps = v.boundary(s, p.Frontier)
+	page.NativeGaps = s.NativeGaps()
 	if p.More {
 		page.Cursor, err = sealEventsCursor(bound, &p.Items[len(p.Items)-1], s, p.Frontier, q.FixedFrontier)
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -15,6 +16,10 @@ type filter struct {
 	text        *string // folded
 	root        *wire.ID
 	labelPrefix *string
+	activity    *wire.Activity
+	source      *wire.SessionSource
+	dialect     *wire.Dialect
+	tag         *string
 }
 
 // filterOf checks the words of a request.
@@ -40,7 +45,36 @@ func filterOf(q *wire.SessionList) (filter, error) {
 		t := foldCase(*q.Text)
 		f.text = &t
 	}
-	return f, nil
+	return f, f.additive(q)
+}
+
+// additive checks the words of the filters that HTTP has beside the seed's.
+func (f *filter) additive(q *wire.SessionList) error {
+	if q.Activity != nil {
+		a, ok := wire.ParseActivity(*q.Activity)
+		if !ok {
+			return word("activity", *q.Activity, wire.ActivityWords()...)
+		}
+		f.activity = &a
+	}
+	if q.Source != nil {
+		s, ok := wire.ParseSessionSource(*q.Source)
+		if !ok {
+			return word("source", *q.Source, wire.SessionSourceWords()...)
+		}
+		f.source = &s
+	}
+	if q.Dialect != nil {
+		d, ok := wire.ParseDialect(*q.Dialect)
+		if !ok {
+			return word("dialect", *q.Dialect, wire.DialectWords()...)
+		}
+		f.dialect = &d
+	}
+	if f.tag = q.Tag; f.tag != nil && (*f.tag == "" || len(*f.tag) > maxFilterBytes) {
+		return invalid("tag: a tag has 1 to %d bytes", maxFilterBytes)
+	}
+	return nil
 }
 
 // maxFilterBytes is the length of the longest text that can match.
@@ -48,7 +82,8 @@ const maxFilterBytes = 256
 
 // any says that every session passes.
 func (f *filter) any() bool {
-	return f.status == wire.StatusNone && f.agent == nil && f.text == nil && f.root == nil && f.labelPrefix == nil
+	return f.status == wire.StatusNone && f.agent == nil && f.text == nil && f.root == nil && f.labelPrefix == nil &&
+		f.activity == nil && f.source == nil && f.dialect == nil && f.tag == nil
 }
 
 // parts are the filter as a cursor is bound to it.
@@ -58,9 +93,22 @@ func (f *filter) parts() []string {
 		out = append(out, optional(v))
 	}
 	if f.root == nil {
-		return append(out, "")
+		out = append(out, "")
+	} else {
+		out = append(out, f.root.String())
 	}
-	return append(out, f.root.String())
+	if f.activity == nil && f.source == nil && f.dialect == nil && f.tag == nil {
+		return out // cursors from before these filters stay good
+	}
+	return append(out, wordOf(f.activity), wordOf(f.source), wordOf(f.dialect), optional(f.tag))
+}
+
+// wordOf is the word of a filter, "" when it is not set.
+func wordOf[T interface{ String() string }](v *T) string {
+	if v == nil {
+		return ""
+	}
+	return (*v).String()
 }
 
 // optional tells an absent text from an empty one.
@@ -83,27 +131,31 @@ func (f *filter) match(s *fold.Session) bool {
 	if f.root != nil && !inTree(s, *f.root) {
 		return false
 	}
+	if f.activity != nil && s.Activity() != *f.activity || f.dialect != nil && s.Sources[0].Source.Dialect != *f.dialect {
+		return false
+	}
+	if f.source != nil {
+		if source, ok := s.Origin(); !ok || source != *f.source {
+			return false
+		}
+	}
+	if f.tag != nil && !slices.Contains(s.Tags(), *f.tag) {
+		return false
+	}
 	if f.labelPrefix == nil && f.text == nil {
 		return true
 	}
-	label, has := labelOf(s)
+	label, has := s.Label()
 	if f.labelPrefix != nil && !(has && strings.HasPrefix(label, *f.labelPrefix)) {
 		return false
 	}
-	return f.text == nil || has && strings.Contains(foldCase(label), *f.text) || strings.Contains(foldCase(s.ID.String()), *f.text)
-}
-
-// labelOf is the label as the view shows it: an implicit session's is its id.
-func labelOf(s *fold.Session) (string, bool) {
-	if s.Start == nil {
-		return s.ID.String(), true
-	}
-	return s.Start.Label, s.Start.HasLabel
+	return f.text == nil || has && strings.Contains(foldCase(label), *f.text) || strings.Contains(foldCase(s.ID.String()), *f.text) ||
+		s.NativeID != "" && strings.Contains(foldCase(s.NativeID), *f.text)
 }
 
 // hasAgent: the session's owner or one of the agents that wrote.
 func hasAgent(s *fold.Session, agent string) bool {
-	if s.Start != nil && s.Start.Agent == agent {
+	if s.Owner() == agent {
 		return true
 	}
 	for _, a := range s.Agents {

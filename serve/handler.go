@@ -46,7 +46,7 @@ func (h *handler) routes(mux *http.ServeMux) {
 	h.method(mux, http.MethodGet, session+"/sources", h.httpSources)
 	h.method(mux, http.MethodGet, session+"/state", h.httpState)
 	h.method(mux, http.MethodGet, session+"/links", h.httpLinks)
-	h.method(mux, http.MethodGet, session+"/audit", h.httpUnsupported)
+	h.method(mux, http.MethodGet, session+"/audit", h.httpAudit)
 	h.method(mux, http.MethodPost, p+"/op/{code}", h.httpOp)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, wire.Errorf(wire.ErrNotFound, "no such route; the reads are below %s", p))
@@ -68,25 +68,27 @@ func (h *handler) method(mux *http.ServeMux, method, path string, f http.Handler
 }
 
 func (h *handler) httpList(w http.ResponseWriter, r *http.Request) {
-	p := newParams(r.URL.RawQuery, "status", "agent", "text", "root", "label_prefix", "cursor", "limit", "total")
+	p := newParams(r.URL.RawQuery, "status", "agent", "text", "root", "label_prefix", "cursor", "limit", "total",
+		"activity", "source", "dialect", "tag")
 	q := &wire.SessionList{
 		Stream: r.PathValue("stream"), Status: p.text("status"), Agent: p.text("agent"), Text: p.text("text"),
-		Root: p.id("root"), LabelPrefix: p.text("label_prefix"), Cursor: p.text("cursor"),
+		Root: h.paramID(p, r, "root"), LabelPrefix: p.text("label_prefix"), Cursor: p.text("cursor"),
 		Limit: p.limit("limit"), WantTotal: p.flag("total"),
+		Activity: p.text("activity"), Source: p.text("source"), Dialect: p.text("dialect"), Tag: p.text("tag"),
 	}
 	h.serve(w, r, q.Stream, p, q)
 }
 
 func (h *handler) httpGet(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "subtree")
-	q := &wire.SessionGet{Stream: r.PathValue("stream"), ID: p.pathID(r), Subtree: p.flag("subtree")}
+	q := &wire.SessionGet{Stream: r.PathValue("stream"), ID: h.pathID(p, r), Subtree: p.flag("subtree")}
 	h.serve(w, r, q.Stream, p, q)
 }
 
 func (h *handler) httpEvents(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "cursor", "limit", "fixed_frontier", "collapse")
 	q := &wire.SessionEvents{
-		Stream: r.PathValue("stream"), ID: p.pathID(r),
+		Stream: r.PathValue("stream"), ID: h.pathID(p, r),
 		Cursor: p.text("cursor"), Limit: p.limit("limit"), FixedFrontier: p.flag("fixed_frontier"),
 		Collapse: p.flag("collapse"),
 	}
@@ -95,19 +97,19 @@ func (h *handler) httpEvents(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) httpState(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "history_limit")
-	q := &wire.SessionState{Stream: r.PathValue("stream"), ID: p.pathID(r), HistoryLimit: p.limit("history_limit")}
+	q := &wire.SessionState{Stream: r.PathValue("stream"), ID: h.pathID(p, r), HistoryLimit: p.limit("history_limit")}
 	h.serve(w, r, q.Stream, p, q)
 }
 
 func (h *handler) httpLinks(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "surface")
-	q := &wire.SessionLinks{Stream: r.PathValue("stream"), ID: p.pathID(r), Surface: p.text("surface")}
+	q := &wire.SessionLinks{Stream: r.PathValue("stream"), ID: h.pathID(p, r), Surface: p.text("surface")}
 	h.serve(w, r, q.Stream, p, q)
 }
 
 func (h *handler) httpSources(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "lane_only")
-	q := &wire.SessionSourcesRequest{Stream: r.PathValue("stream"), ID: p.pathID(r), LaneOnly: p.flag("lane_only")}
+	q := &wire.SessionSourcesRequest{Stream: r.PathValue("stream"), ID: h.pathID(p, r), LaneOnly: p.flag("lane_only")}
 	h.serve(w, r, q.Stream, p, q)
 }
 

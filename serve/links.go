@@ -37,7 +37,7 @@ func (v *view) links(q *wire.SessionLinks) (*wire.SessionLinksView, error) {
 	for i := range sorted {
 		out.Links[i] = sorted[i].View()
 	}
-	return out, nil
+	return out, v.outcomesOf(s, out.Links)
 }
 
 // linksOf merges the links that records name, without derived ones.
@@ -97,8 +97,15 @@ func (v *view) children(s *fold.Session) (n uint64, more bool, err error) {
 	for _, l := range set.Sorted(wire.SurfaceChild) {
 		items[l.Item] = true
 	}
+	known := make(map[wire.ID]bool, len(ids))
 	for _, id := range ids {
-		delete(items, id.String())
+		known[id] = true
+	}
+	d := s.Sources[0].Source.Dialect
+	for item := range items { // a session that names this one and is named by it is one child
+		if id, ok := wire.ChildID(d, v.stream.Name, item); ok && known[id] {
+			delete(items, item)
+		}
 	}
 	return n + uint64(len(items)), more, nil
 }

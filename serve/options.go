@@ -68,6 +68,7 @@ type Options struct {
 type Stream struct {
 	Name    string
 	Dialect wire.Dialect
+	Auto    bool   // the records tell the dialect
 	Lane    string // full name of its lane topic; "" when it has none
 }
 

@@ -94,12 +94,13 @@ func (p *params) limit(name string) uint32 {
 	return uint32(n)
 }
 
-func (p *params) id(name string) *wire.ID {
+// paramID gives the id of a parameter, nil when it is absent.
+func (h *handler) paramID(p *params, r *http.Request, name string) *wire.ID {
 	v := p.text(name)
 	if v == nil {
 		return nil
 	}
-	id, err := parseID(name, *v)
+	id, err := h.id(r, name, *v)
 	if err != nil && p.err == nil {
 		p.err = err
 	}
@@ -107,8 +108,8 @@ func (p *params) id(name string) *wire.ID {
 }
 
 // pathID gives the id in the path.
-func (p *params) pathID(r *http.Request) wire.ID {
-	id, err := parseID("id", r.PathValue("id"))
+func (h *handler) pathID(p *params, r *http.Request) wire.ID {
+	id, err := h.id(r, "id", r.PathValue("id"))
 	if err != nil && p.err == nil {
 		p.err = err
 	}

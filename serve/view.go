@@ -91,6 +91,8 @@ func (v *view) read(q any) (any, error) {
 			info.Subtree, err = v.subtree(s)
 		}
 		return &info, err
+	case *auditRead:
+		return v.audit(q)
 	case *wire.SessionList:
 		return v.list(q)
 	case *wire.SessionEvents:

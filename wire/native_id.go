@@ -71,3 +71,13 @@ func hash64[T string | []byte](h uint64, text T) uint64 {
 	}
 	return h
 }
+
+// ChildID gives the id of the session that the item of a child link names, as
+// the dialect spells it; false for one that names none.
+func ChildID(d Dialect, stream, item string) (ID, bool) {
+	if d == DialectAGDX {
+		id, err := ParseID(item)
+		return id, err == nil && id.String() == item
+	}
+	return NativeID(d, stream, []byte(item)), item != ""
+}

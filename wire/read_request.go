@@ -37,6 +37,12 @@ type SessionList struct {
 	Cursor      *string `cbor:"cursor,omitempty"`
 	Limit       uint32  `cbor:"limit"`
 	WantTotal   bool    `cbor:"want_total"`
+
+	// Additive, of HTTP.
+	Activity *string `cbor:"-"`
+	Source   *string `cbor:"-"`
+	Dialect  *string `cbor:"-"`
+	Tag      *string `cbor:"-"`
 }
 
 // SessionEvents asks for a page of a timeline.

@@ -96,6 +96,19 @@ func (d Dialect) String() string {
 	return "unknown"
 }
 
+// ParseDialect is the inverse of Dialect.String.
+func ParseDialect[T string | []byte](word T) (Dialect, bool) {
+	for i, n := range dialectNames {
+		if n == string(word) {
+			return Dialect(i), true
+		}
+	}
+	return DialectAGDX, false
+}
+
+// DialectWords lists the words.
+func DialectWords() []string { return append([]string(nil), dialectNames[:]...) }
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // NameID is the CRC-32C of a stream's or topic's name, its number in locators
