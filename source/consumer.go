@@ -17,6 +17,7 @@ import (
 type Stream struct {
 	Name    string
 	Dialect wire.Dialect
+	Auto    bool // the records of each topic tell its dialect
 	Topics  []wire.TopicRole
 }
 
@@ -52,6 +53,7 @@ type topicOf struct {
 	stream  string
 	role    wire.Role
 	dialect wire.Dialect
+	auto    bool
 }
 
 // ErrFenced says that a newer process uses this one's instance id. The older
@@ -213,7 +215,7 @@ func layout(streams []Stream) (map[string]topicOf, []string, error) {
 			if t.Role == wire.RoleNone {
 				return nil, nil, fmt.Errorf("source: topic %q of stream %q has no role", t.Topic, s.Name)
 			}
-			topics[t.Topic], ids[wire.NameID(t.Topic)] = topicOf{s.Name, t.Role, s.Dialect}, t.Topic
+			topics[t.Topic], ids[wire.NameID(t.Topic)] = topicOf{s.Name, t.Role, s.Dialect, s.Auto}, t.Topic
 			if t.Role.Folded() {
 				names = append(names, t.Topic)
 			}

@@ -19,6 +19,11 @@ func (r *Reader) Identify(ctx context.Context, tp wire.TopicPartition) (wire.Ide
 	if err != nil {
 		return wire.Identity{}, err
 	}
+	if t.auto {
+		if t.dialect, err = r.dialect(ctx, tp.Topic, where.partitions); err != nil {
+			return wire.Identity{}, err
+		}
+	}
 	start, high, err := r.Bounds(ctx, tp)
 	if err != nil {
 		return wire.Identity{}, err

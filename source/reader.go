@@ -23,6 +23,7 @@ type Reader struct {
 	adm    *kadm.Client
 	topics map[string]topicOf
 	heads  headCache
+	told   dialects
 }
 
 // NewReader makes a reader for the topics of the streams.

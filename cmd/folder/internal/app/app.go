@@ -44,11 +44,8 @@ func New(cfg Config) (a *App, err error) {
 	a = &App{cfg: cfg, folds: map[string]*fold.Config{}, keys: map[string]func() *wire.Keys{}}
 	for i := range cfg.Streams {
 		s := &cfg.Streams[i]
-		if s.Dialect != wire.DialectAGDX {
-			return nil, fmt.Errorf("app: stream %q: this version folds the dialect %s only, not %s", s.Name, wire.DialectAGDX, s.Dialect)
-		}
 		a.folds[s.Name], a.keys[s.Name] = &s.Fold, s.Keys
-		a.streams = append(a.streams, source.Stream{Name: s.Name, Dialect: s.Dialect, Topics: s.topics()})
+		a.streams = append(a.streams, source.Stream{Name: s.Name, Dialect: s.Dialect, Auto: s.Auto, Topics: s.topics()})
 	}
 	defer func() {
 		if err != nil {
@@ -67,6 +64,9 @@ func (a *App) connect() (err error) {
 	if a.reader, err = source.NewReader(cfg.Kafka, a.streams); err != nil {
 		return err
 	}
+	a.reader.OnDialect(func(topic string, d wire.Dialect) {
+		cfg.Logger.Info("the records of a topic tell its dialect", "topic", topic, "dialect", d.String())
+	})
 	a.changes = source.NewChangeReader(a.reader, cfg.ChangesTopic, sink.ChangePartition)
 	opts, err := cfg.Kafka.Options()
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *Config) fill() error {
 
 func (s *Stream) topics() []wire.TopicRole {
 	var ts []wire.TopicRole
-	if !s.OnlyTopics && s.Dialect == wire.DialectAGDX {
+	if !s.OnlyTopics && s.Dialect == wire.DialectAGDX && !s.Auto {
 		ts = wire.TopicsOf(s.Name)
 	}
 	return append(ts, s.Topics...)

@@ -49,6 +49,8 @@ type Config struct {
 type Stream struct {
 	Name    string
 	Dialect wire.Dialect
+	// Auto lets the records of each topic tell its dialect.
+	Auto bool
 	// Topics beside those of the stream's name ("<name>.agent.*", consumed for
 	// AGDX by default): inboxes (role work), per-agent lane topics, or the
 	// topics of a foreign dialect (role lane).

@@ -77,7 +77,7 @@ func (a *App) env() *worker.Env {
 			return a.store.Apply(out)
 		},
 
-		NewDecoder: func(src *wire.Source) wire.Decoder { return wire.NewAGDXVerifier(a.keys[src.Stream]) },
+		NewDecoder: func(src *wire.Source) wire.Decoder { return wire.NewDecoder(src.Dialect, a.keys[src.Stream]) },
 		Fold:       func(stream string) *fold.Config { return a.folds[stream] },
 	}
 }

@@ -73,7 +73,7 @@ func TestMessages(t *testing.T) {
 		{"unknown in list", "streams:\n  - name: a\n    dialetc: agdx\n", []string{"streams[0].dialetc", ":3)", "did you mean streams[0].dialect?"}},
 		{"far from all", small + "kafka: {zzzzzzzzzzzz: 1}\n", []string{"known keys: brokers, group"}},
 		{"bad duration", small + "commit: {interval: soon}\n", []string{"commit.interval", `"soon" is no duration`}},
-		{"bad word", "streams: [{name: a, dialect: latin}]\n", []string{"streams[0].dialect", "none of agdx, deepstrike, everruns"}},
+		{"bad word", "streams: [{name: a, dialect: latin}]\n", []string{"streams[0].dialect", "none of agdx, deepstrike, everruns, auto"}},
 		{"bad size", small + "", nil},
 		{"list as scalar", small + "kafka: {brokers: a:1}\n", []string{"kafka.brokers", "is no list"}},
 		{"scalar as mapping", small + "log: {level: {a: b}}\n", []string{"log.level", "is no single value"}},

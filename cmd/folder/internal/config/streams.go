@@ -12,6 +12,9 @@ func (s *Stream) WireDialect() wire.Dialect {
 	return wire.DialectAGDX
 }
 
+// Auto says that the records tell the dialect.
+func (s *Stream) Auto() bool { return s.Dialect == "auto" }
+
 // ExtraTopics are the topics beside those of the stream's name.
 func (s *Stream) ExtraTopics() []wire.TopicRole {
 	var out []wire.TopicRole
@@ -19,7 +22,11 @@ func (s *Stream) ExtraTopics() []wire.TopicRole {
 		out = append(out, wire.TopicRole{Topic: t, Role: wire.RoleWork})
 	}
 	for _, t := range s.Topics {
-		out = append(out, wire.TopicRole{Topic: t, Role: wire.RoleLane})
+		role := wire.RoleLane
+		if named := wire.RoleOf(s.Name, t); s.Auto() && named != wire.RoleNone { // as AGDX names it
+			role = named
+		}
+		out = append(out, wire.TopicRole{Topic: t, Role: role})
 	}
 	return out
 }
@@ -27,7 +34,7 @@ func (s *Stream) ExtraTopics() []wire.TopicRole {
 // LaneTopic is the lane topic of an AGDX stream; a foreign one has several or
 // none of that name.
 func (s *Stream) LaneTopic() string {
-	if s.WireDialect() != wire.DialectAGDX {
+	if s.WireDialect() != wire.DialectAGDX || s.Auto() {
 		return ""
 	}
 	for _, t := range wire.TopicsOf(s.Name) {

@@ -53,7 +53,7 @@ func AppConfig(c *config.Config, enrolled map[string]*keys.File, log *slog.Logge
 
 func stream(s *config.Stream, summaries bool) app.Stream {
 	return app.Stream{
-		Name: s.Name, Dialect: s.WireDialect(), Topics: s.ExtraTopics(),
+		Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Topics: s.ExtraTopics(),
 		Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews, Summaries: summaries},
 	}
 }
@@ -64,10 +64,10 @@ func SourceStreams(c *config.Config) []source.Stream {
 	for i := range c.Streams {
 		s := &c.Streams[i]
 		topics := s.ExtraTopics()
-		if s.WireDialect() == wire.DialectAGDX {
+		if s.WireDialect() == wire.DialectAGDX && !s.Auto() {
 			topics = append(wire.TopicsOf(s.Name), topics...)
 		}
-		out = append(out, source.Stream{Name: s.Name, Dialect: s.WireDialect(), Topics: topics})
+		out = append(out, source.Stream{Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Topics: topics})
 	}
 	return out
 }
@@ -77,7 +77,7 @@ func ServedStreams(c *config.Config) []serve.Stream {
 	var out []serve.Stream
 	for i := range c.Streams {
 		s := &c.Streams[i]
-		out = append(out, serve.Stream{Name: s.Name, Dialect: s.WireDialect(), Lane: s.LaneTopic()})
+		out = append(out, serve.Stream{Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Lane: s.LaneTopic()})
 	}
 	return out
 }

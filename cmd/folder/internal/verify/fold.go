@@ -64,12 +64,9 @@ func refold(ctx context.Context, log Log, into *index.Store, cfg *fold.Config, k
 	case id.Source.Generation != src.Generation:
 		k.seen.Note = "its topic was deleted or created anew since"
 		return nil
-	case src.Dialect != wire.DialectAGDX:
-		k.seen.Note = "this program does not fold " + src.Dialect.String()
-		return nil
 	}
 	k.compare, k.start, k.seen.LogStart = true, id.LogStart, id.LogStart
-	part := worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Decoder: wire.NewAGDXVerifier(func() *wire.Keys { return k.keys }), Load: into.Load, LoadState: into.LoadState}, fold.Frontier{})
+	part := worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Decoder: wire.NewDecoder(src.Dialect, func() *wire.Keys { return k.keys }), Load: into.Load, LoadState: into.LoadState}, fold.Frontier{})
 	part.Expire(min(id.LogStart, next), fold.GapExpiredBeforeFold)
 	if k.start > k.entryAt { // retention went on meanwhile
 		k.entry = k.meta.Frontier.Time
