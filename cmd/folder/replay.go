@@ -97,7 +97,7 @@ func (c *cli) replay(cmd *cobra.Command, o replayOptions, l *config.Loaded, path
 	case o.compare != "":
 		return c.compare(cmd.Context(), o, here, stream, enrolled(streams, stream))
 	case o.events != "":
-		return c.timeline(cmd, here, stream, o.events, 0, o.json)
+		return c.timeline(cmd, here, stream, o.events, nil, 0, o.json)
 	}
 	p := c.sessions(o.json)
 	_, err = here.Sessions(cmd.Context(), stream, nil, 0, p.line)

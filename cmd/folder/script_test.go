@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sessionfold/cmd/folder/internal/replay"
 	"sessionfold/testenv/agdxlog"
+	"sessionfold/testenv/feed"
 	"sessionfold/testenv/proc"
 	"sessionfold/wire"
 )
@@ -41,6 +43,7 @@ func params() testscript.Params {
 			"status": cmdStatus,
 			"await":  cmdAwait,
 			"log":    cmdLog,
+			"write":  cmdWrite,
 			"set":    cmdSet,
 			"fetch":  cmdFetch,
 		},
@@ -142,6 +145,56 @@ func cmdSet(ts *testscript.TestScript, neg bool, args []string) {
 func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o755))
+	l, sessions := smallLog()
+	out, next := map[string][]byte{}, map[string]uint64{}
+	for i, r := range l.Records {
+		tp := wire.TopicPartition{Topic: r.Topic}
+		raw := wire.Raw{Offset: next[r.Topic], Timestamp: smallLogTime(i), Key: r.Key, Value: r.Value, Headers: r.Headers}
+		next[r.Topic]++
+		b, err := replay.AppendRecord(out[r.Topic], tp, &raw)
+		ts.Check(err)
+		out[r.Topic] = b
+	}
+	for topic, b := range out {
+		ts.Check(os.WriteFile(filepath.Join(dir, topic+".ndjson"), b, 0o644))
+	}
+	for name, s := range sessions {
+		ts.Setenv(name, s.ID.String())
+	}
+	ts.Logf("%d records in %s", len(l.Records), fmt.Sprint(len(out)))
+}
+
+// write BROKER writes the same log to the topics of its stream.
+func cmdWrite(ts *testscript.TestScript, neg bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	l, sessions := smallLog()
+	f, err := feed.New(args)
+	ts.Check(err)
+	_, err = f.Prepare(ctx, wire.TopicsOf(l.Stream), 1)
+	f.Close()
+	ts.Check(err)
+	cl, err := kgo.NewClient(kgo.SeedBrokers(args...))
+	ts.Check(err)
+	defer cl.Close()
+	for i, r := range l.Records {
+		k := &kgo.Record{Topic: r.Topic, Key: r.Key, Value: r.Value, Timestamp: time.UnixMilli(smallLogTime(i))}
+		for _, h := range r.Headers {
+			k.Headers = append(k.Headers, kgo.RecordHeader{Key: h.Key, Value: h.Value})
+		}
+		ts.Check(cl.ProduceSync(ctx, k).FirstErr())
+	}
+	for name, s := range sessions {
+		ts.Setenv(name, s.ID.String())
+	}
+}
+
+// smallLogTime is the time of a record, in ms.
+func smallLogTime(i int) int64 { return 1_764_000_000_000 + int64(i)*1000 }
+
+// smallLog is a log with a session of each kind; they are known by the names of
+// variables.
+func smallLog() (*agdxlog.Log, map[string]*agdxlog.Session) {
 	l := agdxlog.New("agents")
 	a := l.Session("first", "planner")
 	a.Start(agdxlog.Start{Label: "fix the login", Tags: []string{"team-a"}})
@@ -158,22 +211,14 @@ func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 	c.Start(agdxlog.Start{Label: "watch"})
 	c.Undecodable(wire.RoleLane)
 	a.Pause("planner")
-	out, next := map[string][]byte{}, map[string]uint64{}
-	for i, r := range l.Records {
-		tp := wire.TopicPartition{Topic: r.Topic}
-		raw := wire.Raw{Offset: next[r.Topic], Timestamp: 1_764_000_000_000 + int64(i)*1000, Key: r.Key, Value: r.Value, Headers: r.Headers}
-		next[r.Topic]++
-		b, err := replay.AppendRecord(out[r.Topic], tp, &raw)
-		ts.Check(err)
-		out[r.Topic] = b
-	}
-	for topic, b := range out {
-		ts.Check(os.WriteFile(filepath.Join(dir, topic+".ndjson"), b, 0o644))
-	}
-	for name, s := range map[string]*agdxlog.Session{"FIRST": a, "CHILD": b, "OPEN": c} {
-		ts.Setenv(name, s.ID.String())
-	}
-	ts.Logf("%d records in %s", len(l.Records), fmt.Sprint(len(out)))
+	c.StateDelta(0, "op-1", "/seen", "nothing")
+	c.StateDelta(0, "op-2", "/seen", "too late")
+	c.Remember("m-1", "fact", "blue")
+	c.Link(wire.RoleLane, agdxlog.Resource{Surface: "kv", Resource: "notes", Item: "todo", Relation: "wrote"})
+	c.Stream(wire.OpChat, 2)
+	d := b.Child(agdxlog.NameID("grandchild"), "tester")
+	d.Start(agdxlog.Start{Label: "try it"})
+	return l, map[string]*agdxlog.Session{"FIRST": a, "CHILD": b, "OPEN": c, "GRANDCHILD": d}
 }
 
 // fetch FILE URL keeps the body of a successful answer.

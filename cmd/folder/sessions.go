@@ -24,9 +24,13 @@ type remote struct {
 }
 
 func (r *remote) add(fs *pflag.FlagSet) {
+	r.addWorker(fs)
+	r.addStream(fs)
+}
+
+func (r *remote) addWorker(fs *pflag.FlagSet) {
 	fs.StringVar(&r.url, "url", "", "worker's reads, with the prefix (FOLDER_URL; default "+defaultURL+")")
 	fs.StringVar(&r.tokenFile, "token-file", "", "file with a bearer token (FOLDER_TOKEN holds the token itself)")
-	r.addStream(fs)
 }
 
 func (r *remote) addStream(fs *pflag.FlagSet) {
@@ -87,7 +91,8 @@ func sessionsCommand(c *cli) *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(sessionsList(c), sessionsGet(c), sessionsEvents(c))
+	cmd.AddCommand(sessionsList(c), sessionsGet(c), sessionsEvents(c), sessionsState(c), sessionsLinks(c), sessionsTree(c),
+		sessionsSources(c), sessionsChanges(c), sessionsCapabilities(c))
 	return cmd
 }
 
@@ -156,20 +161,20 @@ func (c *cli) events(asJSON bool) printer {
 
 func sessionsGet(c *cli) *cobra.Command {
 	var r remote
+	var subtree bool
 	cmd := &cobra.Command{Use: "get ID", Short: "Show everything about one session, as JSON", Args: args(cobra.ExactArgs(1))}
-	r.add(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, a []string) error {
-		cl, stream, err := r.connect(c, cmd)
-		if err != nil {
-			return err
+	cmd.Flags().BoolVar(&subtree, "subtree", false, "also the sums over the session and everything below it")
+	return reading(c, &r, cmd, func(cmd *cobra.Command, cl *client.Client, stream string, a []string) error {
+		read := cl.Session
+		if subtree {
+			read = cl.SessionWithTotals
 		}
-		raw, err := cl.Session(cmd.Context(), stream, a[0])
+		raw, err := read(cmd.Context(), stream, a[0])
 		if err != nil {
 			return err
 		}
 		return c.indented(raw)
-	}
-	return cmd
+	})
 }
 
 func (c *cli) indented(raw json.RawMessage) error {
@@ -185,27 +190,32 @@ func (c *cli) indented(raw json.RawMessage) error {
 func sessionsEvents(c *cli) *cobra.Command {
 	var r remote
 	var limit int
-	var asJSON bool
+	var asJSON, collapse, fixed bool
 	cmd := &cobra.Command{Use: "events ID", Short: "Show the timeline of one session", Args: args(cobra.ExactArgs(1))}
 	cmd.Flags().IntVar(&limit, "limit", 0, "most rows; 0 is all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
-	r.add(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, a []string) error {
-		cl, stream, err := r.connect(c, cmd)
-		if err != nil {
-			return err
+	cmd.Flags().BoolVar(&collapse, "collapse", false, "of a stream of chunks only the first row")
+	cmd.Flags().BoolVar(&fixed, "fixed-frontier", false, "nothing that is folded after the first page was read")
+	return reading(c, &r, cmd, func(cmd *cobra.Command, cl *client.Client, stream string, a []string) error {
+		q := url.Values{}
+		for name, on := range map[string]bool{"collapse": collapse, "fixed_frontier": fixed} {
+			if on {
+				q.Set(name, "true")
+			}
 		}
-		return c.timeline(cmd, cl, stream, a[0], limit, asJSON)
-	}
-	return cmd
+		return c.timeline(cmd, cl, stream, a[0], q, limit, asJSON)
+	})
 }
 
 // timeline prints the rows of a session, then what is missing from them.
-func (c *cli) timeline(cmd *cobra.Command, cl *client.Client, stream, id string, limit int, asJSON bool) error {
+func (c *cli) timeline(cmd *cobra.Command, cl *client.Client, stream, id string, q url.Values, limit int, asJSON bool) error {
 	p := c.events(asJSON)
-	end, err := cl.Events(cmd.Context(), stream, id, nil, limit, p.line)
+	end, err := cl.Events(cmd.Context(), stream, id, q, limit, p.line)
 	if err := errors.Join(err, p.close()); err != nil {
 		return err
+	}
+	if end.Collapsed > 0 {
+		fmt.Fprintf(c.err, "%d rows of chunks are not shown\n", end.Collapsed)
 	}
 	if len(end.Gaps) > 0 {
 		fmt.Fprintf(c.err, "missing offsets: %s\n", end.Gaps)

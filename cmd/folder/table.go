@@ -19,6 +19,16 @@ type printer struct {
 	close func() error
 }
 
+// all shows items and ends the output.
+func (p printer) all(items []json.RawMessage) error {
+	for _, raw := range items {
+		if err := p.line(raw); err != nil {
+			return err
+		}
+	}
+	return p.close()
+}
+
 // jsonLines prints each item on a line of its own.
 func jsonLines(w io.Writer) printer {
 	return printer{
@@ -42,19 +52,22 @@ func table(w io.Writer, head string, row func(json.RawMessage) (string, error)) 
 	}
 }
 
+const sessionHead = "SESSION\tSTATUS\tAGENT\tEVENTS\tMODEL\tTOOLS\tTOKENS IN/OUT\tCOST\tERRORS\tSTARTED\tTOOK\tLABEL"
+
 func sessionTable(w io.Writer) printer {
-	return table(w, "SESSION\tSTATUS\tAGENT\tEVENTS\tMODEL\tTOOLS\tTOKENS IN/OUT\tCOST\tERRORS\tSTARTED\tTOOK\tLABEL", func(raw json.RawMessage) (string, error) {
+	return table(w, sessionHead, func(raw json.RawMessage) (string, error) {
 		s, err := client.Info(raw)
-		if err != nil {
-			return "", err
-		}
-		cells := []string{
-			sessionName(&s), statusWord(&s), dash(s.Agent), fmt.Sprint(s.Events), fmt.Sprint(s.ModelCalls), fmt.Sprint(s.ToolCalls),
-			fmt.Sprintf("%d/%d", s.TokensIn, s.TokensOut), cost(s.CostMicros, s.UnpricedCalls), fmt.Sprint(s.Errors),
-			clock(firstOf(s.StartedAt, s.FirstEventAt)), took(s.Duration), dash(text(s.Label)),
-		}
-		return strings.Join(cells, "\t"), nil
+		return sessionRow("", &s), err
 	})
+}
+
+// sessionRow is a row below sessionHead; before stands in front of the name.
+func sessionRow(before string, s *wire.SessionInfo) string {
+	return strings.Join([]string{
+		before + sessionName(s), statusWord(s), dash(s.Agent), fmt.Sprint(s.Events), fmt.Sprint(s.ModelCalls), fmt.Sprint(s.ToolCalls),
+		fmt.Sprintf("%d/%d", s.TokensIn, s.TokensOut), cost(s.CostMicros, s.UnpricedCalls), fmt.Sprint(s.Errors),
+		clock(firstOf(s.StartedAt, s.FirstEventAt)), took(s.Duration), dash(text(s.Label)),
+	}, "\t")
 }
 
 func eventTable(w io.Writer) printer {

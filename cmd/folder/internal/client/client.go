@@ -178,6 +178,7 @@ type page struct {
 	Searched  *uint64
 	Gaps      json.RawMessage
 	Frontier  json.RawMessage
+	Collapsed uint64
 }
 
 // Sessions walks the list and calls f for each session. max bounds their
@@ -193,12 +194,13 @@ func (c *Client) Sessions(ctx context.Context, stream string, query url.Values, 
 // EventsEnd is what a timeline says beside its rows.
 type EventsEnd struct {
 	Gaps, Frontier json.RawMessage
+	Collapsed      uint64 // rows that were asked to be left out
 }
 
 // Events walks a timeline and calls f for each row.
 func (c *Client) Events(ctx context.Context, stream, id string, query url.Values, max int, f func(json.RawMessage) error) (EventsEnd, error) {
 	last, err := c.walk(ctx, sessions(stream, id, "events"), query, max, f)
-	return EventsEnd{last.Gaps, last.Frontier}, err
+	return EventsEnd{last.Gaps, last.Frontier, last.Collapsed}, err
 }
 
 // walk follows cursors. Its result is the last page.
@@ -208,6 +210,7 @@ func (c *Client) walk(ctx context.Context, path string, query url.Values, max in
 		q[k] = v
 	}
 	var total *uint64
+	var collapsed uint64
 	for n := 0; ; {
 		size := 1000
 		if max > 0 {
@@ -231,8 +234,9 @@ func (c *Client) walk(ctx context.Context, path string, query url.Values, max in
 			}
 		}
 		n += len(p.Items)
+		collapsed += p.Collapsed
 		if p.Cursor == "" || max > 0 && n >= max {
-			p.Total = total
+			p.Total, p.Collapsed = total, collapsed
 			return p, nil
 		}
 		q.Set("cursor", p.Cursor)

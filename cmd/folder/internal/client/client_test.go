@@ -132,3 +132,46 @@ func TestTokenIsSent(t *testing.T) {
 		t.Errorf("%v %v %q", streams, err, got)
 	}
 }
+
+// TestTree: a parent stands before its children; a ring of parents, which only
+// bad data makes, ends where it began; links to what is no session are passed
+// over.
+func TestTree(t *testing.T) {
+	id := func(n int) string { return fmt.Sprintf("%026d", n) }
+	children := map[string][]string{id(1): {id(2), id(3), "turn-7", id(9)}, id(2): {id(4)}, id(4): {id(1)}}
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parts := strings.Split(r.URL.Path, "/") // "", agdx, sessions, s, id, links
+		if parts[4] == id(9) {
+			http.Error(w, `{"code":"not_found","message":"no such session"}`, http.StatusNotFound)
+			return
+		}
+		if len(parts) == 5 {
+			fmt.Fprintf(w, `{"stream":"s","id":%q,"status":"active"}`, parts[4])
+			return
+		}
+		var links []string
+		for _, c := range children[parts[4]] {
+			links = append(links, fmt.Sprintf(`{"surface":%q,"item":%q}`, r.URL.Query().Get("surface"), c))
+		}
+		fmt.Fprintf(w, `{"links":[%s]}`, strings.Join(links, ","))
+	})
+	for max, want := range map[int]string{0: "0:1 1:2 2:4 3:1 again 1:3", 2: "0:1 1:2 more", 5: "0:1 1:2 2:4 3:1 again 1:3"} {
+		var got []string
+		more, err := Of(h, "/agdx").Tree(context.Background(), "s", id(1), max, func(n Node) error {
+			got = append(got, fmt.Sprintf("%d:%s", n.Depth, strings.TrimLeft(n.Info.ID.String(), "0")))
+			if n.Again {
+				got = append(got, "again")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if more {
+			got = append(got, "more")
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("at most %d: %s, want %s", max, s, want)
+		}
+	}
+}
