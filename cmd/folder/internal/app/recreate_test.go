@@ -44,19 +44,43 @@ func (r *rig) recreate() {
 // A topic that is deleted and created anew is another source from its start,
 // even if it has more records than were folded of the old one.
 func TestTopicCreatedAnewWhileStopped(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, 2)
-	r.sessions(10)
-	dir := t.TempDir()
-	w := r.start(r.config(dir, "a"))
-	r.caughtUp(w)
-	w.stop()
-	r.recreate()
-	r.sessions(30)
-	w = r.start(r.config(dir, "a"))
-	r.caughtUp(w)
-	r.holds(w)
-	r.changes()
+	for name, n := range map[string]int{"fewer records": 5, "as many": 12, "more": 30} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 1)
+			r.sessions(12) // the next twelve have as many records
+			dir := t.TempDir()
+			w := r.start(r.config(dir, "a"))
+			r.caughtUp(w)
+			w.stop()
+			_, was := r.bounds(wire.TopicPartition{Topic: r.lane})
+			r.recreate()
+			r.sessions(n)
+			if _, is := r.bounds(wire.TopicPartition{Topic: r.lane}); (is == was) != (n == 12) {
+				t.Fatalf("the topic ends at %d, it ended at %d", is, was)
+			}
+			w = r.start(r.config(dir, "a"))
+			testenv.Eventually(t, waitLong, func() error { return r.newest(w) })
+			r.holds(w)
+			r.changes()
+		})
+	}
+}
+
+// newest is nil when the worker has folded the lane's topic of now to its end.
+func (r *rig) newest(w *running) error {
+	now := wire.GenerationOf(r.k.UUID(r.t, r.lane))
+	for _, s := range w.Sources() {
+		if s.Topic != r.lane {
+			continue
+		}
+		_, end := r.bounds(s.TopicPartition)
+		if s.Source == nil || s.State != worker.Active || s.Source.Generation != now || s.Next != uint64(end) {
+			return fmt.Errorf("%s is %s at %d of %d, of %v", s.TopicPartition, s.State, s.Next, end, s.Source)
+		}
+		return nil
+	}
+	return errNotYet
 }
 
 func TestTopicCreatedAnewWhileRunning(t *testing.T) {
