@@ -70,10 +70,6 @@ type tree struct {
 }
 
 func (t *tree) visit(id string, depth int) error {
-	if t.bounded && t.left == 0 {
-		t.more = true
-		return nil
-	}
 	raw, err := t.Session(t.ctx, t.stream, id)
 	if depth > 0 && NotFound(err) {
 		return nil
@@ -86,9 +82,16 @@ func (t *tree) visit(id string, depth int) error {
 		return err
 	}
 	n := Node{Depth: depth, Raw: raw, Info: info, Again: t.seen[info.ID]}
+	if n.Again {
+		return t.f(n)
+	}
+	if t.bounded && t.left == 0 {
+		t.more = true
+		return nil
+	}
 	t.seen[info.ID] = true
 	t.left--
-	if err := t.f(n); err != nil || n.Again {
+	if err := t.f(n); err != nil {
 		return err
 	}
 	body, err := t.Links(t.ctx, t.stream, id, wire.SurfaceChild.String())
