@@ -148,7 +148,7 @@ func replayStreams(l *config.Loaded) ([]replay.Stream, error) {
 	var out []replay.Stream
 	for _, s := range l.Streams {
 		out = append(out, replay.Stream{
-			Name: s.Name, Dialect: s.WireDialect(), Topics: s.ExtraTopics(), Keys: files[s.Name].Current(),
+			Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Topics: s.ExtraTopics(), Keys: files[s.Name].Current(),
 			Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews},
 		})
 	}
@@ -196,7 +196,7 @@ func (c *cli) guessStreams(ctx context.Context, files []string) ([]replay.Stream
 	_ = b.Finish()
 	streams := replay.GuessStreams(topics)
 	if len(streams) == 0 {
-		return nil, fmt.Errorf("no stream in these files: their topics are %s\n    hint: topics of an AGDX stream S are named S.agent.*; for others give --config", strings.Join(topics, ", "))
+		return nil, fmt.Errorf("no stream in these files: their topics are %s\n    hint: topics of an AGDX stream S are named S.agent.*, files of DeepStrike and Everruns are known by their first line; for others give --config", strings.Join(topics, ", "))
 	}
 	return streams, nil
 }
@@ -211,7 +211,7 @@ func replayHandler(e *replay.Engine, streams []replay.Stream) (http.Handler, err
 		SearchBudget: 1 << 30, CountBudget: 1 << 30,
 	}
 	for _, s := range streams {
-		o.Streams = append(o.Streams, serve.Stream{Name: s.Name, Dialect: s.Dialect})
+		o.Streams = append(o.Streams, serve.Stream{Name: s.Name, Dialect: s.Dialect, Auto: s.Auto})
 	}
 	return serve.New(o)
 }

@@ -3,6 +3,8 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 
 	"sessionfold/fold"
@@ -23,8 +25,11 @@ const generation = 1
 // Engine folds lines into a store in memory.
 type Engine struct {
 	Records uint64 // folded
+	streams []Stream
 	routes  map[string]route
-	foreign map[string]uint64 // records of topics that belong to no stream
+	told    map[string]wire.Dialect // of topics whose records tell it
+	untold  map[string][]*Line      // that wait until one does
+	foreign map[string]uint64       // records of topics that belong to no stream
 	parts   map[wire.TopicPartition]*source
 	store   *index.Store
 }
@@ -40,17 +45,12 @@ type source struct {
 
 // New makes an engine. Close ends it.
 func New(streams []Stream) (*Engine, error) {
-	for _, s := range streams {
-		if s.Dialect != wire.DialectAGDX {
-			return nil, fmt.Errorf("stream %s: this build folds dialect agdx, not %s", s.Name, s.Dialect)
-		}
-	}
 	store, err := index.Open(index.Options{Dir: "replay", FS: index.Memory(), CacheBytes: 64 << 20})
 	if err != nil {
 		return nil, err
 	}
 	return &Engine{
-		routes: routes(streams), foreign: map[string]uint64{},
+		streams: streams, routes: routes(streams), told: map[string]wire.Dialect{}, untold: map[string][]*Line{}, foreign: map[string]uint64{},
 		parts: map[wire.TopicPartition]*source{}, store: store,
 	}, nil
 }
@@ -74,6 +74,9 @@ func (e *Engine) Foreign() []string {
 
 // Put takes one line.
 func (e *Engine) Put(l *Line) error {
+	if l.exported {
+		e.route(l)
+	}
 	tp := l.TopicPartition()
 	s, ok := e.parts[tp]
 	if !ok {
@@ -86,6 +89,11 @@ func (e *Engine) Put(l *Line) error {
 		}
 		if !r.role.Folded() {
 			return nil
+		}
+		if r.stream.Auto {
+			if ready, err := e.tell(l); !ready {
+				return err
+			}
 		}
 		s = e.open(tp, r)
 	}
@@ -109,10 +117,52 @@ func (e *Engine) Put(l *Line) error {
 	return nil
 }
 
+// route gives a line of a dialect's own file to the stream that takes it.
+func (e *Engine) route(l *Line) {
+	if _, known := e.routes[l.Topic]; known {
+		return
+	}
+	if d, ok := wire.ParseDialect(l.Topic); ok {
+		if topic, ok := exportRoute(e.streams, d); ok {
+			l.Topic = topic
+		}
+	}
+}
+
+// tell holds a line back until a record of its topic tells the dialect; ready
+// says that it is known.
+func (e *Engine) tell(l *Line) (ready bool, err error) {
+	if _, ready = e.told[l.Topic]; ready {
+		return true, nil
+	}
+	e.untold[l.Topic] = append(e.untold[l.Topic], l)
+	if l.Offset == nil {
+		return false, nil
+	}
+	raw := l.Raw()
+	d, ok := wire.Sniff(&raw)
+	if !ok {
+		return false, nil
+	}
+	e.told[l.Topic] = d
+	lines := e.untold[l.Topic]
+	delete(e.untold, l.Topic)
+	for _, held := range lines {
+		if err := e.Put(held); err != nil {
+			return false, err
+		}
+	}
+	return false, nil // this line was among them
+}
+
 func (e *Engine) open(tp wire.TopicPartition, r route) *source {
-	src := wire.NewSource(r.stream.Name, tp.Topic, generation, uint32(tp.Partition), r.role, r.stream.Dialect)
+	d := r.stream.Dialect
+	if r.stream.Auto {
+		d = e.told[tp.Topic]
+	}
+	src := wire.NewSource(r.stream.Name, tp.Topic, generation, uint32(tp.Partition), r.role, d)
 	s := &source{part: worker.NewPart(worker.PartConfig{
-		Source: src, Fold: &r.stream.Fold, Decoder: wire.NewAGDXVerifier(func() *wire.Keys { return r.stream.Keys }), Load: e.store.Load, LoadState: e.store.LoadState,
+		Source: src, Fold: &r.stream.Fold, Decoder: wire.NewDecoder(d, func() *wire.Keys { return r.stream.Keys }), Load: e.store.Load, LoadState: e.store.LoadState,
 	}, fold.Frontier{})}
 	e.parts[tp] = s
 	return s
@@ -134,6 +184,9 @@ func (e *Engine) fold(s *source) error {
 
 // Flush folds what waits, in the order of topics and partitions.
 func (e *Engine) Flush() error {
+	for _, topic := range slices.Sorted(maps.Keys(e.untold)) {
+		return fmt.Errorf("topic %s: its dialect is auto, and no record tells it\n    hint: configure the dialect of its stream", topic)
+	}
 	var order []wire.TopicPartition
 	for tp := range e.parts {
 		order = append(order, tp)

@@ -61,17 +61,19 @@ func Size(files []string) int64 {
 }
 
 // Read hands every line of the files to put. progress is told of bytes read;
-// nil is nobody. Errors name file and line.
+// nil is nobody. Errors name file and line. Files of the foreign dialects become
+// lines too.
 func Read(ctx context.Context, files []string, progress func(n int), put func(*Line) error) error {
+	var e exports
 	for _, f := range files {
-		if err := readFile(ctx, f, progress, put); err != nil {
+		if err := readFile(ctx, f, &e, progress, put); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func readFile(ctx context.Context, name string, progress func(n int), put func(*Line) error) (err error) {
+func readFile(ctx context.Context, name string, e *exports, progress func(n int), put func(*Line) error) (err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -88,6 +90,8 @@ func readFile(ctx context.Context, name string, progress func(n int), put func(*
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
 	n := 0
+	var foreign exported
+	var begun, isForeign bool
 	for lines.Scan() {
 		if n++; n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -96,7 +100,17 @@ func readFile(ctx context.Context, name string, progress func(n int), put func(*
 		if len(b) == 0 {
 			continue
 		}
-		l, err := ParseLine(b)
+		if !begun {
+			begun = true
+			foreign, isForeign = e.open(f, b)
+		}
+		var l *Line
+		var err error
+		if isForeign {
+			l = e.line(&foreign, b)
+		} else {
+			l, err = ParseLine(b)
+		}
 		if err == nil {
 			err = put(l)
 		}

@@ -19,6 +19,8 @@ type Line struct {
 	Headers   []Header `json:"headers,omitempty"`
 	Value     []byte   `json:"value"` // null is a tombstone
 	LogStart  *uint64  `json:"log_start,omitempty"`
+
+	exported bool // Topic is a dialect's name, see exports
 }
 
 // Header is one record header.

@@ -188,9 +188,3 @@ func TestGuessStreams(t *testing.T) {
 		t.Error(d)
 	}
 }
-
-func TestOnlyAGDX(t *testing.T) {
-	if _, err := New([]Stream{{Name: "s", Dialect: wire.DialectEverruns}}); err == nil || !strings.Contains(err.Error(), "not everruns") {
-		t.Error(err)
-	}
-}
