@@ -28,8 +28,8 @@ type Options struct {
 	Stream   string
 	Inboxes  []string
 	Others   map[string][]string // more streams, each with its inboxes
-	Dir      string   // gets the configuration and the store
-	Extra    []string // more sections of YAML, one per element
+	Dir      string              // gets the configuration and the store
+	Extra    []string            // more sections of YAML, one per element
 	Env      []string
 }
 
