@@ -85,13 +85,58 @@ func TestDataDirSurvives(t *testing.T) {
 	}
 }
 
+// A transaction that a crash left open is aborted also where another producer's
+// marker lies behind its records: else a reader drops what it commits later.
+func TestACrashAbortsWhatLiesBeforeAMarker(t *testing.T) {
+	dir, port := t.TempDir(), freePort(t)
+	bin, err := proc.Build("./testenv/cmd/kfaked", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func() func() {
+		p, _, err := proc.StartReady(bin, []string{"--data-dir", dir, "--port", strconv.Itoa(port)}, nil, 20*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Kill
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	stop := start()
+	a, b := newTxn(t, port), newTxnOf(t, port, "another")
+	create(t, ctx, a.Client, "in", "out")
+	a.begin(ctx, "out", "never")
+	b.begin(ctx, "out", "b")
+	if err := b.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	a.CloseAllowingRebalance()
+	b.CloseAllowingRebalance()
+	stop = start()
+	a = newTxn(t, port)
+	for _, v := range []string{"1", "2"} {
+		a.begin(ctx, "out", v)
+		if err := a.EndTransaction(ctx, kgo.TryCommit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := readCommitted(t, ctx, port, "out"); got != "b12" {
+		t.Errorf("read %q, want b12", got)
+	}
+	stop()
+	a.CloseAllowingRebalance()
+}
+
 type txn struct {
 	*kgo.Client
 	t *testing.T
 }
 
-func newTxn(t *testing.T, port int) *txn {
-	c, err := kgo.NewClient(seed(port), kgo.TransactionalID("persist"), kgo.TransactionTimeout(20*time.Second))
+func newTxn(t *testing.T, port int) *txn { return newTxnOf(t, port, "persist") }
+
+func newTxnOf(t *testing.T, port int, id string) *txn {
+	c, err := kgo.NewClient(seed(port), kgo.TransactionalID(id), kgo.TransactionTimeout(20*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ func claim(dir string) (crashed bool, err error) {
 }
 
 // abortOpen writes an abort marker of every transactional producer to every
-// partition that ends in a record of a transaction. kfake takes what a crash left
+// partition that ends in a record of a transaction or in a marker, before which an
+// open record of another producer may lie. kfake takes what a crash left
 // open as aborted, but writes no marker: a reader then drops everything that the
 // same producer commits later, and the next crash turns the leftover into a
 // committed record. A marker of a producer that had nothing open is harmless.
@@ -85,7 +86,7 @@ func abortOpen(addrs []string) error {
 }
 
 // endInTransaction finds the partitions whose last record was written in a
-// transaction.
+// transaction, or ends one.
 func endInTransaction(ctx context.Context, addrs []string, adm *kadm.Client) (kadm.TopicsSet, error) {
 	starts, err := adm.ListStartOffsets(ctx)
 	if err != nil {
@@ -124,7 +125,7 @@ func endInTransaction(ctx context.Context, addrs []string, adm *kadm.Client) (ka
 			return nil, fmt.Errorf("the last record of %v: %w", left, err)
 		}
 		fs.EachRecord(func(r *kgo.Record) {
-			if left.Delete(r.Topic, r.Partition); r.Attrs.IsTransactional() && !r.Attrs.IsControl() {
+			if left.Delete(r.Topic, r.Partition); r.Attrs.IsTransactional() {
 				set.Add(r.Topic, r.Partition)
 			}
 		})
