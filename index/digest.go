@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 
@@ -74,45 +73,13 @@ func (s *Store) digestSessions(ctx context.Context, stream string, f func(wire.I
 		return sources, err
 	}
 	sources = digestSources(list)
-	ss, err := r.sources(wire.NameID(stream))
-	if err != nil {
-		return sources, err
-	}
-	var id wire.ID
-	var ks []fold.Keyed
-	end := func() error {
-		if len(ks) == 0 {
-			return nil
-		}
+	return sources, r.Sessions(ctx, stream, func(id wire.ID, ks []fold.Keyed) error {
 		d, err := r.digestSession(id, ks)
-		ks = ks[:0]
 		if err != nil {
 			return err
 		}
 		return f(id, d)
-	}
-	err = scan(r.snap, row.AppendStream(nil, row.TagPartial, wire.NameID(stream)), func(key, value []byte) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		k, err := row.ParsePartial(key)
-		if err != nil {
-			return err
-		}
-		if k.Session != id {
-			if err := end(); err != nil {
-				return err
-			}
-			id = k.Session
-		}
-		one, err := ss.keyed(key, value)
-		ks = append(ks, one)
-		return err
 	})
-	if err != nil {
-		return sources, err
-	}
-	return sources, end()
 }
 
 // digestSession sorts the sources by name, which fold.Merge also does.
@@ -122,7 +89,7 @@ func (r *Reader) digestSession(id wire.ID, ks []fold.Keyed) (Digest, error) {
 	if m == nil {
 		return d, fmt.Errorf("index: session %s has no records", id)
 	}
-	if err := errors.Join(r.Links(id, m.Sources), r.Lists(id, m.Sources)); err != nil {
+	if err := r.Lists(id, m.Sources); err != nil {
 		return d, err
 	}
 	h := digester{sha256.New()}

@@ -42,7 +42,8 @@ func (r *Reader) Dump(ctx context.Context, stream string, f func(key, value []by
 	})
 }
 
-// Sessions calls f with every session of a stream, ascending by id.
+// Sessions calls f with every session of a stream, ascending by id, its links
+// filled in.
 func (r *Reader) Sessions(ctx context.Context, stream string, f func(wire.ID, []fold.Keyed) error) error {
 	ss, err := r.sources(wire.NameID(stream))
 	if err != nil {

@@ -72,7 +72,7 @@ func (h *handler) httpList(w http.ResponseWriter, r *http.Request) {
 		"activity", "source", "dialect", "tag")
 	q := &wire.SessionList{
 		Stream: r.PathValue("stream"), Status: p.text("status"), Agent: p.text("agent"), Text: p.text("text"),
-		Root: h.paramID(p, r, "root"), LabelPrefix: p.text("label_prefix"), Cursor: p.text("cursor"),
+		Root: h.paramID(p, r, "root"), LabelPrefix: p.text("label_prefix"), Cursor: p.cursor("cursor"),
 		Limit: p.limit("limit"), WantTotal: p.flag("total"),
 		Activity: p.text("activity"), Source: p.text("source"), Dialect: p.text("dialect"), Tag: p.text("tag"),
 	}
@@ -89,7 +89,7 @@ func (h *handler) httpEvents(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "cursor", "limit", "fixed_frontier", "collapse")
 	q := &wire.SessionEvents{
 		Stream: r.PathValue("stream"), ID: h.pathID(p, r),
-		Cursor: p.text("cursor"), Limit: p.limit("limit"), FixedFrontier: p.flag("fixed_frontier"),
+		Cursor: p.cursor("cursor"), Limit: p.limit("limit"), FixedFrontier: p.flag("fixed_frontier"),
 		Collapse: p.flag("collapse"),
 	}
 	h.serve(w, r, q.Stream, p, q)

@@ -234,3 +234,15 @@ func TestListCursorIsBound(t *testing.T) {
 	o.many(5)
 	o.fails(409, "stale_generation", "/agdx/sessions/agents?agent=worker&cursor="+p.Cursor)
 }
+
+// TestEmptyCursor: a cursor parameter without a value asks for the first page.
+func TestEmptyCursor(t *testing.T) {
+	w := newWorld(t)
+	w.many(3)
+	if p := get[wire.SessionPage](w, "/agdx/sessions/agents?limit=2&cursor="); len(p.Items) != 2 || p.Cursor == "" {
+		t.Errorf("%d items, cursor %q", len(p.Items), p.Cursor)
+	}
+	if p := get[wire.SessionEventsPage](w, "/agdx/sessions/agents/"+agdxlog.NameID("agents", "s000").String()+"/events?cursor=&limit=1"); len(p.Items) != 1 {
+		t.Errorf("%d rows", len(p.Items))
+	}
+}

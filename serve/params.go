@@ -56,6 +56,15 @@ func (p *params) text(name string) *string {
 	return &v[0]
 }
 
+// cursor gives a cursor; an empty one is none, as forms and clients that always
+// write the parameter send it for the first page.
+func (p *params) cursor(name string) *string {
+	if v := p.text(name); v != nil && *v != "" {
+		return v
+	}
+	return nil
+}
+
 func (p *params) flag(name string) bool {
 	v := p.text(name)
 	if v == nil {
