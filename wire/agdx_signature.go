@@ -34,9 +34,6 @@ func NewAGDXVerifier(keys func() *Keys) Decoder { return &agdxDecoder{keys: keys
 // signature holds a valid record's signature against the keys (spec agdx.md,
 // section 8). Whatever comes of it, the record is what it is without one.
 func (d *agdxDecoder) signature(raw *Raw, h *agdxHeaders, rec *Record) {
-	if d.src.Role == RoleHeartbeats { // liveness only: no row would show it
-		return
-	}
 	r := d.rare(rec)
 	r.Keys = d.enrolled.Fingerprint()
 	g := &d.env.Signature

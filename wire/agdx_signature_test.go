@@ -213,11 +213,15 @@ func TestSignedAsReceived(t *testing.T) {
 
 // The set is asked for once per batch.
 func TestKeysAreOfTheBatch(t *testing.T) {
-	sets := []*Keys{nil, rfcKeys(t)}
+	stranger, err := ParseKeys([]byte(rfc8032[2][1] + " eve"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := []*Keys{stranger, rfcKeys(t), nil}
 	asked := 0
 	d := NewAGDXVerifier(func() *Keys { asked++; return sets[asked-1] })
 	raw := Raw{Value: event().Sign(rfcKey(0)).Marshal()}
-	for i, want := range []Verdict{UnknownKey, Verified} {
+	for i, want := range []Verdict{UnknownKey, Verified, UnknownKey} {
 		for _, rec := range d.Decode(topicOf(RoleLane), []Raw{raw, raw, raw}) {
 			if rec.Rare.Verdict != want {
 				t.Errorf("batch %d: %s, want %s", i, rec.Rare.Verdict, want)
