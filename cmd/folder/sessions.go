@@ -91,7 +91,7 @@ func sessionsCommand(c *cli) *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(sessionsList(c), sessionsGet(c), sessionsEvents(c), sessionsState(c), sessionsLinks(c), sessionsTree(c),
+	cmd.AddCommand(sessionsList(c), sessionsGet(c), sessionsEvents(c), sessionsState(c), sessionsLinks(c), sessionsTree(c), sessionsAudit(c),
 		sessionsSources(c), sessionsChanges(c), sessionsCapabilities(c))
 	return cmd
 }
@@ -103,6 +103,10 @@ var filters = []struct{ flag, param, doc string }{
 	{"text", "text", "part of the label or id"},
 	{"root", "root", "sessions of the tree below this id"},
 	{"label-prefix", "label_prefix", "beginning of the label"},
+	{"activity", "activity", "running, paused, failed, completed or idle"},
+	{"source", "source", "how the session came about (Everruns): chat, api, slack, schedule …"},
+	{"dialect", "dialect", "agdx, deepstrike or everruns"},
+	{"tag", "tag", "a tag of the session"},
 }
 
 func sessionsList(c *cli) *cobra.Command {

@@ -23,6 +23,11 @@ func (c *Client) Links(ctx context.Context, stream, id, surface string) (json.Ra
 	return c.Get(ctx, sessions(stream, id, "links"), q)
 }
 
+// Audit reads the audit snapshot of a DeepStrike session in a format, 1 or 2.
+func (c *Client) Audit(ctx context.Context, stream, id string, format int) (json.RawMessage, error) {
+	return c.Get(ctx, sessions(stream, id, "audit"), url.Values{"format": {fmt.Sprint(format)}})
+}
+
 // Sources reads which sources hold records of a session, or with laneOnly only
 // what the stream's lane topic is.
 func (c *Client) Sources(ctx context.Context, stream, id string, laneOnly bool) (json.RawMessage, error) {
