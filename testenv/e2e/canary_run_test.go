@@ -28,7 +28,7 @@ func TestContentNeverLeaks(t *testing.T) {
 	a := &aviary{log: r.log()}
 	a.plant()
 	a.planted(t)
-	s := &search{aviary: a, r: r, seen: map[string]bool{}, bytes: map[string]int{}}
+	s := &search{aviary: a, r: r, seen: map[string]bool{}, bytes: map[string]int{}, told: map[string]bool{}}
 
 	logs := filepath.Join(t.TempDir(), "logs")
 	wordy(t, r.worker, logs)

@@ -77,7 +77,7 @@ func (c *canary) forms() (folded, exact [][]byte) {
 
 // find lists the canaries that a text holds.
 func (a *aviary) find(text []byte) (out []canary) {
-	low := bytes.ToLower(text)
+	low := lower(text)
 	for i := range a.all {
 		c := &a.all[i]
 		in := func(text []byte) func([]byte) bool {
@@ -90,12 +90,25 @@ func (a *aviary) find(text []byte) (out []canary) {
 	return out
 }
 
+// lower folds the case of ASCII letters and leaves every byte in its place.
+func lower(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
+
 // search is a walk over everything that a worker lets out.
 type search struct {
 	*aviary
 	r     *rig
 	seen  map[string]bool // canaries met, by where they were planted
 	bytes map[string]int
+	told  map[string]bool // what was found where it must not be: each is told of once
 }
 
 // look searches one place. Allowed fates say what may be there.
@@ -103,8 +116,10 @@ func (s *search) look(place string, text []byte, allowed ...fate) {
 	s.r.Helper()
 	s.bytes[place] += len(text)
 	for _, c := range s.find(text) {
-		if s.seen[c.what] = true; !slices.Contains(allowed, c.fate) {
-			at := bytes.Index(bytes.ToLower(text), []byte(c.text[:12]))
+		s.seen[c.what] = true
+		if fault := place + ": " + c.what; !slices.Contains(allowed, c.fate) && !s.told[fault] {
+			s.told[fault] = true
+			at := bytes.Index(lower(text), []byte(c.text[:12]))
 			around := ""
 			if at >= 0 {
 				around = fmt.Sprintf(": …%q…", text[max(0, at-60):min(len(text), at+40)])
