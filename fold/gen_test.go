@@ -26,7 +26,7 @@ func genContent(t *rapid.T, sessions int) wire.Record {
 		rec.Agent = fmt.Appendf(nil, "agent-%d", rapid.IntRange(0, 29).Draw(t, "agent"))
 		rec.Facts |= wire.FactAuthor
 	}
-	switch rapid.IntRange(0, 15).Draw(t, "shape") {
+	switch rapid.IntRange(0, 18).Draw(t, "shape") {
 	case 0:
 		rec.Display, rec.Kind = wire.DisplayUndecodable, wire.KindUndecodable
 	case 1:
@@ -48,11 +48,15 @@ func genContent(t *rapid.T, sessions int) wire.Record {
 		rec.Lifecycle = genLifecycle(t)
 	case 12, 13, 14, 15:
 		rec.Rare = genRare(t, rec.Session, sessions)
+	case 16, 17, 18:
+		rec.Display, rec.Facts = wire.DisplayStateUpdated, rec.Facts|wire.FactLane
+		rec.Rare = &wire.Rare{State: genState(t)}
 	}
 	return rec
 }
 
-// genRare draws what few records carry, but for state records.
+// genRare draws what few records carry, but for state records, which lie on the
+// lane.
 func genRare(t *rapid.T, id wire.ID, sessions int) *wire.Rare {
 	switch rapid.SampledFrom([]string{"control", "control", "parking", "parking", "refused", "links", "links", "signed"}).Draw(t, "rare") {
 	case "control":
@@ -86,6 +90,20 @@ func genRare(t *rapid.T, id wire.ID, sessions int) *wire.Rare {
 		links[i] = l
 	}
 	return &wire.Rare{Links: links}
+}
+
+// genState draws a state record without knowing the revision that it meets: what
+// becomes of it differs, and now and then it applies.
+func genState(t *rapid.T) *wire.StateRecord {
+	base := rapid.IntRange(0, 3).Draw(t, "base")
+	value := rapid.SampledFrom([]string{`1`, `"text"`, `[]`, `{"deep":[null]}`}).Draw(t, "value")
+	if rapid.IntRange(0, 5).Draw(t, "snapshot") == 0 {
+		return wire.DecodeState(true, wire.ContentJSON, fmt.Appendf(nil, `{"base_revision":%d,"document":{"a":%s}}`, base, value))
+	}
+	op := rapid.SampledFrom([]string{"add", "add", "add", "remove", "no operation"}).Draw(t, "operation")
+	path := rapid.SampledFrom([]string{"/a", "/b", "/a/-"}).Draw(t, "path")
+	return wire.DecodeState(false, wire.ContentJSON, fmt.Appendf(nil,
+		`{"base_revision":%d,"op_id":"op-%d","patch":[{"op":%q,"path":%q,"value":%s}]}`, base, rapid.IntRange(0, 9).Draw(t, "op id"), op, path, value))
 }
 
 func genUsage(t *rapid.T) *wire.Usage {

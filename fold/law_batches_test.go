@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"sessionfold/testenv/reach"
 	"sessionfold/wire"
 )
 
@@ -22,6 +23,7 @@ type rowText struct {
 // to differ in: the number of change rows.
 type outcome struct {
 	Partials map[wire.ID]*Partial
+	Docs     map[wire.ID]string // state documents
 	Rows     map[wire.ID][]rowText
 	Frontier Frontier
 	Changed  map[wire.ID]uint64 // session → last position that a change row named
@@ -31,7 +33,7 @@ type outcome struct {
 // with the log start moved to expire[i] before the record i.
 func foldCut(t interface{ Fatalf(string, ...any) }, cfg *Config, recs []wire.Record, cuts []int, expire map[int]uint64) outcome {
 	f := newFolded("s.agent.sessions", 0)
-	out := outcome{Rows: map[wire.ID][]rowText{}, Changed: map[wire.ID]uint64{}}
+	out := outcome{Docs: map[wire.ID]string{}, Rows: map[wire.ID][]rowText{}, Changed: map[wire.ID]uint64{}}
 	next, seq := uint64(0), uint64(0)
 	step := func(batch []wire.Record) {
 		s := f.fold(cfg, batch)
@@ -73,15 +75,59 @@ func foldCut(t interface{ Fatalf(string, ...any) }, cfg *Config, recs []wire.Rec
 	step(recs[from:])
 	f.front.Seq = 0
 	out.Partials, out.Frontier = f.partials, f.front
+	for id, s := range f.states {
+		out.Docs[id] = s.Doc.Text()
+	}
 	return out
+}
+
+// everything counts partials with what few records bring about, and those that
+// have several of it at once.
+type everything struct{ applied, notApplied, links, controls, acks, held, several int }
+
+func (e *everything) cases() map[string]*int {
+	return map[string]*int{
+		"an applied state record": &e.applied, "a state record that is not applied": &e.notApplied, "links": &e.links,
+		"a control request": &e.controls, "an acknowledgment": &e.acks, "held work": &e.held, "state, links, control and held work of one session": &e.several,
+	}
+}
+
+func (e *everything) count(p *Partial) {
+	a := p.Aside
+	if a == nil {
+		a = &Aside{}
+	}
+	kinds := 0
+	add := func(to *int, is bool) {
+		if is {
+			*to++
+			kinds++
+		}
+	}
+	if s := p.State; s != nil {
+		add(&e.applied, s.Applied > 0)
+		if s.Rejected+s.StaleCount+s.Duplicates > 0 {
+			e.notApplied++
+		}
+	}
+	add(&e.links, p.Links != nil)
+	add(&e.controls, a.Control != nil)
+	add(&e.held, a.Held != nil && len(a.Held.Open) > 0)
+	if kinds == 4 {
+		e.several++
+	}
+	if len(a.Acks) > 0 {
+		e.acks++
+	}
 }
 
 // TestLawBatches: the same records give the same partials, rows, gaps and
 // changed sessions, however they are cut into batches (law 1).
 func TestLawBatches(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	met := everything{}
+	reach.Check(t, met.cases(), func(t *rapid.T) {
 		cfg := &Config{TimelineCap: uint64(rapid.IntRange(1, 12).Draw(t, "cap"))}
-		recs := genLog(t, "records", 60, 5)
+		recs := genLog(t, "records", 80, rapid.IntRange(1, 4).Draw(t, "sessions"))
 		expire := map[int]uint64{}
 		cuts := []int{}
 		for i := 1; i < len(recs); i++ {
@@ -94,6 +140,9 @@ func TestLawBatches(t *testing.T) {
 			}
 		}
 		whole := foldCut(t, cfg, recs, nil, expire)
+		for _, p := range whole.Partials {
+			met.count(p)
+		}
 		if d := cmp.Diff(whole, foldCut(t, cfg, recs, cuts, expire)); d != "" {
 			t.Fatalf("cut before %v (whole -, cut +):\n%s", cuts, d)
 		}
@@ -136,6 +185,10 @@ func cloneGroups(p *Partial) {
 		l.List = slices.Clone(l.List)
 		p.Links = &l
 	}
+	if p.State != nil {
+		s := *p.State
+		p.State = &s
+	}
 	if p.Aside == nil {
 		return
 	}
@@ -172,7 +225,7 @@ func TestApplyIsAFunction(t *testing.T) {
 			f.partials[id] = &p
 		}
 		given := maps.Clone(f.partials)
-		step := Apply(&Config{TimelineCap: 9}, f.src, f.front, f.partials, recs[half:])
+		step := ApplyStates(&Config{TimelineCap: 9}, f.src, f.front, f.partials, before.states, recs[half:])
 		if len(step.Sessions) < 20 {
 			t.Fatalf("only %d sessions: the log says too little", len(step.Sessions))
 		}

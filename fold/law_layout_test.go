@@ -59,6 +59,7 @@ type told struct {
 	Timeline []string
 	Links    []string
 	Children []string
+	State    string
 	Signed   Signatures // of the whole stream, in the first
 }
 
@@ -129,6 +130,11 @@ func spread(log []wire.Record, l layout, batch int) []told {
 			out = append(out, one)
 			continue
 		}
+		if k := s.State; k != nil {
+			i := slices.IndexFunc(sources, func(f *folded) bool { return f.src == k.Source })
+			at := k.Partial.State
+			one.State = fmt.Sprint(at.Revision, at.Applied, at.StaleCount, at.Rejected, at.Duplicates, sources[i].states[id].Doc.Text())
+		}
 		one.View = View(s, ViewInput{Now: 1_000_000_000, Liveness: Liveness{Known: true}})
 		one.View.Frontier = nil
 		if p := one.View.Pause; p != nil {
@@ -176,8 +182,8 @@ func childrenOf(parent wire.ID, sources []*folded) (out []string) {
 // each session's lifecycle records together in order gives the same views, up
 // to positions (law 2). Times ascend, no two records of a session share one.
 func TestLawLayouts(t *testing.T) {
-	var paused, acknowledged, held, linked, children int
-	cases := map[string]*int{"a pause": &paused, "an acknowledgment": &acknowledged, "held work": &held, "a link": &linked, "a child": &children}
+	var paused, acknowledged, held, linked, children, states int
+	cases := map[string]*int{"a pause": &paused, "an acknowledgment": &acknowledged, "held work": &held, "a link": &linked, "a child": &children, "a state document": &states}
 	reach.Check(t, cases, func(t *rapid.T) {
 		asked := map[wire.ID]int{} // the last pause of a session, in the log
 		log := make([]wire.Record, rapid.IntRange(1, 90).Draw(t, "records"))
@@ -202,6 +208,9 @@ func TestLawLayouts(t *testing.T) {
 		for i := range whole {
 			w := &whole[i]
 			held, linked, children = held+int(w.View.Held), linked+len(w.Links), children+len(w.Children)
+			if w.State != "" {
+				states++
+			}
 			if w.View.Pause != nil {
 				paused++
 				acknowledged += len(w.View.Pause.Acknowledged)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"sessionfold/fold/state"
 	"sessionfold/wire"
 )
 
@@ -41,10 +42,11 @@ type folded struct {
 	src      *wire.Source
 	front    Frontier
 	partials map[wire.ID]*Partial
+	states   map[wire.ID]*state.State // nil until there is one
 }
 
 func (f *folded) fold(cfg *Config, recs []wire.Record) *Step {
-	step := Apply(cfg, f.src, f.front, f.partials, recs)
+	step := ApplyStates(cfg, f.src, f.front, f.partials, f.states, recs)
 	if step == nil {
 		return nil
 	}
@@ -54,6 +56,12 @@ func (f *folded) fold(cfg *Config, recs []wire.Record) *Step {
 	f.front = step.Frontier
 	for i := range step.Sessions {
 		f.partials[step.Sessions[i].ID] = step.Sessions[i].New
+		if s := step.Sessions[i].State; s != nil {
+			if f.states == nil {
+				f.states = map[wire.ID]*state.State{}
+			}
+			f.states[step.Sessions[i].ID] = s.State
+		}
 	}
 	return step
 }
