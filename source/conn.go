@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 	"github.com/twmb/franz-go/plugin/kslog"
@@ -21,18 +22,21 @@ import (
 type Conn struct {
 	Brokers  []string // host:port
 	ClientID string   // default "sessionfold"
-	TLS      *tls.Config
-	SASL     SASL
-	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // for tests; TLS must then be nil
-	Logger   *slog.Logger
+	// TLS gives what the next connection is made with, so that files which have
+	// changed count from then on; nil: no TLS.
+	TLS    func() (*tls.Config, error)
+	SASL   SASL
+	Dial   func(ctx context.Context, network, addr string) (net.Conn, error) // below TLS, for tests
+	Logger *slog.Logger
 }
 
-// SASL is the authentication; an empty Mechanism means none.
+// SASL is the authentication; an empty Mechanism means none. The functions are
+// called at each authentication, so that a rotated file is read again.
 type SASL struct {
-	Mechanism string // "PLAIN", "SCRAM-SHA-256" or "SCRAM-SHA-512"
-	User      string
-	// Password is called at each authentication, so that a rotated file is read again.
-	Password func() (string, error)
+	Mechanism string // "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512" or "OAUTHBEARER"
+	User      string // not for OAUTHBEARER, whose token names it
+	Password  func() (string, error)
+	Token     func(context.Context) (string, error) // for OAUTHBEARER
 }
 
 // A broker that is frozen, or behind a network that drops everything, takes
@@ -49,9 +53,6 @@ func (c Conn) Options() ([]kgo.Opt, error) {
 	if len(c.Brokers) == 0 {
 		return nil, errors.New("source: no brokers are configured")
 	}
-	if c.Dial != nil && c.TLS != nil {
-		return nil, errors.New("source: a dialer of its own and TLS exclude each other")
-	}
 	id := c.ClientID
 	if id == "" {
 		id = "sessionfold"
@@ -66,10 +67,10 @@ func (c Conn) Options() ([]kgo.Opt, error) {
 	if c.Logger != nil {
 		opts = append(opts, kgo.WithLogger(kslog.New(c.Logger)))
 	}
-	if c.TLS != nil {
-		opts = append(opts, kgo.DialTLSConfig(c.TLS))
-	}
-	if c.Dial != nil {
+	switch {
+	case c.TLS != nil:
+		opts = append(opts, kgo.Dialer(c.dialTLS))
+	case c.Dial != nil:
 		opts = append(opts, kgo.Dialer(c.Dial))
 	}
 	if c.SASL.Mechanism != "" {
@@ -82,7 +83,48 @@ func (c Conn) Options() ([]kgo.Opt, error) {
 	return opts, nil
 }
 
+// dialTLS makes a connection and its handshake, under the configuration of now.
+func (c Conn) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	cfg, err := c.TLS()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.ServerName == "" {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, fmt.Errorf("source: broker %s: %w", addr, err)
+		}
+		cfg = cfg.Clone()
+		cfg.ServerName = host
+	}
+	dial := c.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	raw, err := dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	conn := tls.Client(raw, cfg)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = raw.Close() // the handshake's error says more
+		return nil, fmt.Errorf("source: TLS with broker %s: %w", addr, err)
+	}
+	return conn, nil
+}
+
 func (s SASL) option() (kgo.Opt, error) {
+	if strings.EqualFold(s.Mechanism, "OAUTHBEARER") {
+		if s.Token == nil {
+			return nil, errors.New("source: SASL OAUTHBEARER needs a token")
+		}
+		return kgo.SASL(oauth.Oauth(func(ctx context.Context) (oauth.Auth, error) {
+			t, err := s.Token(ctx)
+			return oauth.Auth{Token: t}, err
+		})), nil
+	}
 	if s.User == "" || s.Password == nil {
 		return nil, fmt.Errorf("source: SASL %s needs a user and a password", s.Mechanism)
 	}
@@ -101,5 +143,5 @@ func (s SASL) option() (kgo.Opt, error) {
 	case "SCRAM-SHA-512":
 		return kgo.SASL(scram.Sha512(scramAuth)), nil
 	}
-	return nil, fmt.Errorf("source: SASL mechanism %q is unknown: use PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", s.Mechanism)
+	return nil, fmt.Errorf("source: SASL mechanism %q is unknown: use PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER", s.Mechanism)
 }

@@ -67,21 +67,7 @@ func (c *checker) security() {
 	if (k.TLSCertFile == "") != (k.TLSKeyFile == "") {
 		c.fail("kafka.tls_cert_file", "give both or neither", "a certificate and its key go together")
 	}
-	switch {
-	case k.SASLMechanism == "none":
-		if k.SASLUser != "" || k.SASLPassword != "" || k.SASLPasswordFile != "" {
-			c.fail("kafka.sasl_mechanism", "for example SCRAM-SHA-512", "a user or password is set, but no mechanism")
-		}
-		return
-	case k.SASLUser == "":
-		c.fail("kafka.sasl_user", "", "is empty, but a mechanism is set")
-	}
-	if (k.SASLPassword == "") == (k.SASLPasswordFile == "") {
-		c.fail("kafka.sasl_password_file", "give exactly one of sasl_password_file and sasl_password", "the password is given twice or not at all")
-	}
-	if k.SASLPasswordFile != "" {
-		c.readable("kafka.sasl_password_file", k.SASLPasswordFile)
-	}
+	c.login()
 }
 
 func (c *checker) readable(path, file string) {

@@ -4,7 +4,7 @@ import "time"
 
 // Config is everything that can be configured. Tags: koanf is the key, default
 // the text of the default, one the allowed words, doc one sentence for people.
-// A field tagged secret is never printed.
+// A field of type Secret is never printed.
 type Config struct {
 	Kafka   Kafka    `koanf:"kafka" doc:"The brokers and how this process appears to them."`
 	Streams []Stream `koanf:"streams" doc:"The streams to fold. Nothing crosses streams."`
@@ -26,15 +26,21 @@ type Kafka struct {
 	LeaveOnStop    bool          `koanf:"leave_on_stop" default:"false" doc:"A static member leaves the group when it stops, so that others take over at once."`
 
 	TLS           bool   `koanf:"tls" default:"false" doc:"Talk TLS to the brokers."`
-	TLSCAFile     string `koanf:"tls_ca_file" default:"" doc:"PEM file of the authorities to trust. Empty: the system's."`
-	TLSCertFile   string `koanf:"tls_cert_file" default:"" doc:"PEM file of the client certificate."`
+	TLSCAFile     string `koanf:"tls_ca_file" default:"" doc:"PEM file of the authorities to trust, read again for each connection. Empty: the system's."`
+	TLSCertFile   string `koanf:"tls_cert_file" default:"" doc:"PEM file of the client certificate (mTLS), read again for each connection."`
 	TLSKeyFile    string `koanf:"tls_key_file" default:"" doc:"PEM file of its key."`
 	TLSServerName string `koanf:"tls_server_name" default:"" doc:"Name to expect in the brokers' certificates. Empty: the host's."`
 
-	SASLMechanism    string `koanf:"sasl_mechanism" default:"none" one:"none PLAIN SCRAM-SHA-256 SCRAM-SHA-512" doc:"How to log in."`
-	SASLUser         string `koanf:"sasl_user" default:"" doc:"User to log in as."`
-	SASLPassword     string `koanf:"sasl_password" default:"" secret:"true" doc:"Password; a file is the better place."`
+	SASLMechanism    string `koanf:"sasl_mechanism" default:"none" one:"none PLAIN SCRAM-SHA-256 SCRAM-SHA-512 OAUTHBEARER" doc:"How to log in."`
+	SASLUser         string `koanf:"sasl_user" default:"" doc:"User to log in as, with PLAIN and SCRAM."`
+	SASLPassword     Secret `koanf:"sasl_password" default:"" doc:"Password; a file is the better place."`
 	SASLPasswordFile string `koanf:"sasl_password_file" default:"" doc:"File with the password, read again at each login."`
+
+	OAuthTokenFile        string `koanf:"oauth_token_file" default:"" doc:"With OAUTHBEARER: file with the token, read again at each login, for example one that Kubernetes projects and renews."`
+	OAuthTokenURL         string `koanf:"oauth_token_url" default:"" doc:"With OAUTHBEARER and no token file: where to get tokens by client credentials, https."`
+	OAuthClientID         string `koanf:"oauth_client_id" default:"" doc:"Client id for the token URL."`
+	OAuthClientSecretFile string `koanf:"oauth_client_secret_file" default:"" doc:"File with the client's secret, read again for each token."`
+	OAuthScope            string `koanf:"oauth_scope" default:"" doc:"Scope to ask the token URL for. Empty: none."`
 }
 
 // Stream is one element of streams.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 )
@@ -26,7 +27,8 @@ func readYAML(name string, text []byte) *layer {
 	l := newLayer()
 	f, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		l.fail(name, "", "is no YAML: "+strings.TrimSpace(err.Error()), "")
+		// Without the lines around it: they may hold a password.
+		l.fail(name, "", "is no YAML: "+strings.TrimSpace(yaml.FormatError(err, false, false)), "")
 		return l
 	}
 	r := yamlReader{l, name}

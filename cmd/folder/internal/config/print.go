@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// redacted stands for the value of a secret field that is set.
-const redacted = "<redacted>"
-
 // YAML is the effective configuration, each value with where it came from. It
 // can be read back, secrets aside.
 func (l *Loaded) YAML() string {
@@ -55,10 +52,12 @@ func (l *Loaded) printField(b *strings.Builder, indent string, f *Field, path st
 }
 
 func (f *Field) text(v reflect.Value) string {
-	if f.Secret && !v.IsZero() {
-		return redacted
-	}
 	switch x := v.Interface().(type) {
+	case Secret:
+		if x != "" {
+			return x.String()
+		}
+		return quote("")
 	case string:
 		return quote(x)
 	case []string:

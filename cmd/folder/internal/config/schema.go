@@ -63,7 +63,7 @@ func fieldsOf(t reflect.Type, prefix string) []Field {
 			Default:  sf.Tag.Get("default"),
 			Words:    strings.Fields(sf.Tag.Get("one")),
 			Doc:      sf.Tag.Get("doc"),
-			Secret:   sf.Tag.Get("secret") != "",
+			Secret:   sf.Type == reflect.TypeFor[Secret](),
 			unsigned: sf.Type.Kind() == reflect.Uint64,
 		})
 	}

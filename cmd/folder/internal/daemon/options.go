@@ -1,12 +1,9 @@
 package daemon
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 
 	"sessionfold/cmd/folder/internal/app"
 	"sessionfold/cmd/folder/internal/config"
@@ -80,66 +77,6 @@ func ServedStreams(c *config.Config) []serve.Stream {
 		out = append(out, serve.Stream{Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Lane: s.LaneTopic()})
 	}
 	return out
-}
-
-// Conn says how to reach the brokers.
-func Conn(c *config.Config, log *slog.Logger) (source.Conn, error) {
-	k := &c.Kafka
-	conn := source.Conn{Brokers: k.Brokers, ClientID: k.ClientID, Logger: kafkaLogger(log)}
-	if k.TLS {
-		t, err := tlsConfig(k)
-		if err != nil {
-			return conn, err
-		}
-		conn.TLS = t
-	}
-	if k.SASLMechanism != "none" {
-		conn.SASL = source.SASL{Mechanism: k.SASLMechanism, User: k.SASLUser, Password: password(k)}
-	}
-	return conn, nil
-}
-
-// password reads the file at each login, so that a rotated one is taken.
-func password(k *config.Kafka) func() (string, error) {
-	return func() (string, error) {
-		if k.SASLPasswordFile == "" {
-			return k.SASLPassword, nil
-		}
-		b, err := os.ReadFile(k.SASLPasswordFile)
-		if err != nil {
-			return "", fmt.Errorf("kafka.sasl_password_file: %w", err)
-		}
-		return strings.TrimRight(string(b), "\r\n"), nil
-	}
-}
-
-func tlsConfig(k *config.Kafka) (*tls.Config, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: k.TLSServerName}
-	if k.TLSCAFile != "" {
-		pem, err := os.ReadFile(k.TLSCAFile)
-		if err != nil {
-			return nil, fmt.Errorf("kafka.tls_ca_file: %w", err)
-		}
-		t.RootCAs = x509.NewCertPool()
-		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("kafka.tls_ca_file: %s holds no PEM certificate", k.TLSCAFile)
-		}
-	}
-	if k.TLSCertFile == "" {
-		return t, nil
-	}
-	load := func() (*tls.Certificate, error) {
-		cert, err := tls.LoadX509KeyPair(k.TLSCertFile, k.TLSKeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("kafka.tls_cert_file: %w", err)
-		}
-		return &cert, nil
-	}
-	if _, err := load(); err != nil { // now, not at the first connection
-		return nil, err
-	}
-	t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
-	return t, nil
 }
 
 // tokens reads the token file; nil without one.
