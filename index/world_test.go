@@ -257,10 +257,11 @@ func reader(t tb, s *Store) *Reader {
 
 // TestWorldIsRich: the generator reaches the cases the properties are about.
 func TestWorldIsRich(t *testing.T) {
-	var moved, truncated, several, rebased, logged int
+	var moved, truncated, several, rebased, logged, linked, asked, held, all int
 	cases := map[string]*int{
 		"a session that moved": &moved, "a truncated partial": &truncated, "a session in several sources": &several,
 		"a new base": &rebased, "a log of patches": &logged,
+		"links": &linked, "a control request": &asked, "held work": &held, "a session with state, links, control and held work": &all,
 	}
 	reach.Check(t, cases, func(rt *rapid.T) {
 		w := newWorld(1)
@@ -268,7 +269,7 @@ func TestWorldIsRich(t *testing.T) {
 			w.draw(rt, 4, 20)
 		}
 		for n := 1; n <= 4; n++ {
-			sources := 0
+			sources, has := 0, [4]bool{}
 			for _, s := range w.sources {
 				if p := s.partials[sessionID(n)]; p != nil {
 					sources++
@@ -284,10 +285,24 @@ func TestWorldIsRich(t *testing.T) {
 					if p.Truncated {
 						truncated++
 					}
+					if p.Links != nil {
+						linked++
+					}
+					if p.Aside != nil && p.Aside.Control != nil {
+						asked++
+					}
+					if p.Aside != nil && p.Aside.Held != nil && len(p.Aside.Held.Open) > 0 {
+						held++
+					}
+					has[0], has[1] = has[0] || p.State != nil, has[1] || p.Links != nil
+					has[2], has[3] = has[2] || p.Aside != nil && p.Aside.Control != nil, has[3] || p.Aside != nil && p.Aside.Held != nil
 				}
 			}
 			if sources > 1 {
 				several++
+			}
+			if has == [4]bool{true, true, true, true} {
+				all++
 			}
 		}
 	})
