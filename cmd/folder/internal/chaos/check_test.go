@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sessionfold/cmd/folder/internal/verify"
 	"sessionfold/fold"
@@ -200,7 +203,7 @@ func (l *mirrored) accounts(gaps []fold.Gap) error {
 func (c *campaign) changes(metas []index.Meta) error {
 	ends, err := testenv.CheckChanges(c.k.Changes(c.t, c.stream+"-changes"))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %s", err, c.everyChange())
 	}
 	for i := range metas {
 		src, next := metas[i].Source, metas[i].Frontier.Next
@@ -210,6 +213,34 @@ func (c *campaign) changes(metas []index.Meta) error {
 		}
 	}
 	return err
+}
+
+// everyChange writes down what lies in the changes topic, aborted rows and markers
+// too, for who has to find out what happened to one.
+func (c *campaign) everyChange() string {
+	topic := c.stream + "-changes"
+	ends, err := c.k.Admin.ListEndOffsets(c.t.Context(), topic)
+	if err != nil {
+		return err.Error()
+	}
+	end, _ := ends.Lookup(topic, 0)
+	cl := c.k.Client(c.t, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}), kgo.KeepControlRecords())
+	defer cl.Close()
+	f, err := os.CreateTemp("", "chaos-changes-")
+	if err != nil {
+		return err.Error()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for next := int64(0); next < end.Offset && err == nil; {
+		fs := cl.PollFetches(ctx)
+		err = fs.Err()
+		fs.EachRecord(func(r *kgo.Record) {
+			next = r.Offset + 1
+			fmt.Fprintf(f, "%d %s producer %d epoch %d marker %t key %x %.200s\n", r.Offset, r.Timestamp.Format("05.000"), r.ProducerID, r.ProducerEpoch, r.Attrs.IsControl(), r.Key, r.Value)
+		})
+	}
+	return fmt.Sprintf("all rows, with those aborted, and markers are in %s (%v)", f.Name(), errors.Join(err, f.Close()))
 }
 
 // verifyCommand is what an operator would ask.

@@ -88,8 +88,8 @@ func (c *campaign) outage(away, back func() error, most time.Duration) (string, 
 	return fmt.Sprintf("for %v, %d workers come or go", d, n), errors.Join(err, back(), c.expireAgain())
 }
 
-// expireAgain moves the log starts to where they were: kfake forgets them when it
-// is killed.
+// expireAgain moves the log starts to where they were, in case the broker has
+// forgotten them.
 func (c *campaign) expireAgain() error {
 	var os kadm.Offsets
 	for key, l := range c.mirror.logs {
@@ -220,7 +220,7 @@ func (c *campaign) anew() (string, error) {
 		time.Sleep(rest) // it is missing for a while
 	}
 	c.k.Create(c.t, tp.Topic, c.load.parts[tp.Topic])
-	err := c.load.connect()
+	err := errors.Join(c.load.connect(), c.note(ctx))
 	for _, s := range down {
 		err = errors.Join(err, s.up())
 	}
