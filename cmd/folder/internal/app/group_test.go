@@ -34,6 +34,36 @@ func (r *rig) shared(min int, ws ...*running) {
 	})
 }
 
+// What is seen while a partition changes hands, or is restored, counts for
+// nothing: it is looked at again.
+func TestSettledLooksAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.sessions(10)
+	w := r.start(r.config(t.TempDir(), "a"))
+	r.caughtUp(w)
+	looks := 0
+	r.settled([]*running{w}, func(at map[int32]owner) error {
+		if looks++; looks > 1 {
+			return nil
+		}
+		tps := []wire.TopicPartition{at[0].s.TopicPartition}
+		w.worker.Lost(tps)
+		w.worker.Assigned(at[0].w.member(), tps)
+		testenv.Eventually(t, waitLong, func() error { _, err := r.owners(w); return err }) // it is over before anybody looks again
+		return errors.New("seen in the middle of a rebalance")
+	})
+	if looks < 2 {
+		t.Error("what was seen in the middle of a rebalance counted")
+	}
+	r.sameTogether(w)
+}
+
+func (w *running) member() string {
+	id, _ := w.consumer.Member()
+	return id
+}
+
 func TestTwoWorkersShareAndTakeOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 4)
