@@ -7,13 +7,14 @@ import (
 )
 
 // DefaultIdleTimeout is how long a session may be silent before it shows idle,
-// when its start sets nothing: 300 s in µs.
+// when neither its start nor its stream sets anything: 300 s in µs.
 const DefaultIdleTimeout = 300 * 1_000_000
 
 // ViewInput is what a view needs to know beside the partials: the clock and the
 // state of the world at the moment of the read.
 type ViewInput struct {
 	Now      uint64 // µs
+	Idle     uint64 // µs; the stream's timeout for sessions whose start sets none; 0: DefaultIdleTimeout
 	Liveness Liveness
 	Sources  map[wire.SourceKey]SourceState // a source that is absent has none of it known
 }
@@ -151,6 +152,9 @@ func (s *Session) idle(in ViewInput) bool {
 		return false
 	}
 	timeout := uint64(DefaultIdleTimeout)
+	if in.Idle > 0 {
+		timeout = in.Idle
+	}
 	if s.Start != nil && s.Start.IdleTimeout > 0 {
 		timeout = s.Start.IdleTimeout
 	}

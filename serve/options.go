@@ -68,8 +68,9 @@ type Options struct {
 type Stream struct {
 	Name    string
 	Dialect wire.Dialect
-	Auto    bool   // the records tell the dialect
-	Lane    string // full name of its lane topic; "" when it has none
+	Auto    bool          // the records tell the dialect
+	Idle    time.Duration // silence after which a session is idle when its start says nothing; 0: 300 s
+	Lane    string        // full name of its lane topic; "" when it has none
 }
 
 // Head is what the broker holds of a partition: offsets [Start, High).

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sessionfold/testenv/agdxlog"
 	"sessionfold/wire"
@@ -171,6 +172,32 @@ func TestCapabilities(t *testing.T) {
 		code := w.request("GET", "/agdx/sessions/agents"+path, nil).Code
 		if c.Reads[read] != (code == 200) || !c.Reads[read] && code != 501 {
 			t.Errorf("%s: offered %v, answered %d", read, c.Reads[read], code)
+		}
+	}
+}
+
+// TestIdle: a session is idle after the timeout of its start, else its stream's,
+// else 300 s.
+func TestIdle(t *testing.T) {
+	for _, c := range []struct {
+		stream, start time.Duration
+		silent        time.Duration
+		want          bool
+	}{
+		{0, 0, 300 * time.Second, false}, {0, 0, 301 * time.Second, true},
+		{time.Minute, 0, 60 * time.Second, false}, {time.Minute, 0, 61 * time.Second, true},
+		{time.Minute, time.Hour, 61 * time.Second, false}, {time.Hour, time.Minute, 61 * time.Second, true},
+	} {
+		w := newWorld(t)
+		w.opt.Streams[0].Idle = c.stream
+		w.serve()
+		s := w.log.Session("quiet", "planner")
+		s.Start(agdxlog.Start{IdleTimeout: uint64(c.start.Microseconds())})
+		w.commit()
+		last := *get[wire.SessionInfo](w, sessionPath(s.ID, "")).LastEventAt
+		w.clock = int64(last)/1000 + c.silent.Milliseconds()
+		if got := get[wire.SessionInfo](w, sessionPath(s.ID, "")).Idle; got != c.want {
+			t.Errorf("stream %s, start %s, silent for %s: idle %v", c.stream, c.start, c.silent, got)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (v *view) session(id wire.ID) (*fold.Session, error) {
 }
 
 func (v *view) info(s *fold.Session) wire.SessionInfo {
-	in := fold.ViewInput{Now: v.now, Sources: v.states}
+	in := fold.ViewInput{Now: v.now, Idle: uint64(v.stream.Idle.Microseconds()), Sources: v.states}
 	if v.h.opt.Liveness != nil {
 		in.Liveness = v.h.opt.Liveness(v.stream.Name, s.ID)
 	}

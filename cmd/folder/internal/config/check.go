@@ -106,6 +106,9 @@ func (c *checker) streams() {
 		if s.TimelineCap == 0 {
 			c.fail(at+".timeline_cap", "1 or more", "0 would keep no timeline")
 		}
+		if d := s.IdleTimeout; d < time.Second || d > 10*8760*time.Hour {
+			c.fail(at+".idle_timeout", "1s to 87600h", "%s", d)
+		}
 		c.keys(at, &s)
 	}
 	if c.Output.Changes != "" || legalTopic(c.Kafka.Group) {

@@ -45,13 +45,14 @@ type Kafka struct {
 
 // Stream is one element of streams.
 type Stream struct {
-	Name        string   `koanf:"name" default:"" doc:"Name. An agdx stream S reads the topics S.agent.*."`
-	Dialect     string   `koanf:"dialect" default:"agdx" one:"agdx deepstrike everruns auto" doc:"Language of the records; auto lets the first records of each topic tell it."`
-	Inboxes     []string `koanf:"inboxes" default:"" doc:"Topics of addressed work (role work), agdx only."`
-	Topics      []string `koanf:"topics" default:"" doc:"Lane topics of another dialect than agdx, or of auto; an agdx stream derives its own."`
-	TimelineCap uint64   `koanf:"timeline_cap" default:"10000" doc:"Timeline rows kept per session and source; more are counted only."`
-	Previews    bool     `koanf:"previews" default:"false" doc:"Keep previews that are content by nature."`
-	KeysFile    string   `koanf:"keys_file" default:"" doc:"File of public keys and whose they are: rows of records that one of them signed name its principal (agdx only). Looked at every second. Empty: no key is known."`
+	Name        string        `koanf:"name" default:"" doc:"Name. An agdx stream S reads the topics S.agent.*."`
+	Dialect     string        `koanf:"dialect" default:"agdx" one:"agdx deepstrike everruns auto" doc:"Language of the records; auto lets the first records of each topic tell it."`
+	Inboxes     []string      `koanf:"inboxes" default:"" doc:"Topics of addressed work (role work), agdx only."`
+	Topics      []string      `koanf:"topics" default:"" doc:"Lane topics of another dialect than agdx, or of auto; an agdx stream derives its own."`
+	TimelineCap uint64        `koanf:"timeline_cap" default:"10000" doc:"Timeline rows kept per session and source; more are counted only."`
+	IdleTimeout time.Duration `koanf:"idle_timeout" default:"300s" doc:"Silence after which an active session shows idle, when its start names no timeout."`
+	Previews    bool          `koanf:"previews" default:"false" doc:"Keep previews that are content by nature."`
+	KeysFile    string        `koanf:"keys_file" default:"" doc:"File of public keys and whose they are: rows of records that one of them signed name its principal (agdx only). Looked at every second. Empty: no key is known."`
 }
 
 // Store is the section store.

@@ -40,14 +40,14 @@ func TestPrecedence(t *testing.T) {
 }
 
 func TestTypesFromFileAndText(t *testing.T) {
-	body := "commit: {interval: 250ms, max_records: 5}\nstore: {dir: d, cache: 1GiB}\noutput: {summaries: true}\nkafka: {brokers: [a:1, b:2]}\nstreams: [{name: x, timeline_cap: 7, inboxes: [in1]}]\n"
+	body := "commit: {interval: 250ms, max_records: 5}\nstore: {dir: d, cache: 1GiB}\noutput: {summaries: true}\nkafka: {brokers: [a:1, b:2]}\nstreams: [{name: x, timeline_cap: 7, idle_timeout: 7m, inboxes: [in1]}]\n"
 	fromFile, err := Load(Input{File: write(t, body)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fromText, err := Load(Input{Env: []string{
 		"FOLDER_COMMIT_INTERVAL=250ms", "FOLDER_COMMIT_MAX_RECORDS=5", "FOLDER_STORE_DIR=d", "FOLDER_STORE_CACHE=1GiB", "FOLDER_OUTPUT_SUMMARIES=true",
-		"FOLDER_KAFKA_BROKERS=a:1, b:2", "FOLDER_STREAMS=[{name: x, timeline_cap: 7, inboxes: [in1]}]",
+		"FOLDER_KAFKA_BROKERS=a:1, b:2", "FOLDER_STREAMS=[{name: x, timeline_cap: 7, idle_timeout: 7m, inboxes: [in1]}]",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestTypesFromFileAndText(t *testing.T) {
 		t.Error(d)
 	}
 	s := fromFile.Streams[0]
-	if fromFile.Store.Cache != 1<<30 || s.TimelineCap != 7 || s.Dialect != "agdx" || fromFile.Commit.Interval != 250*time.Millisecond {
+	if fromFile.Store.Cache != 1<<30 || s.TimelineCap != 7 || s.IdleTimeout != 7*time.Minute || s.Dialect != "agdx" || fromFile.Commit.Interval != 250*time.Millisecond {
 		t.Errorf("%+v", fromFile.Config)
 	}
 }

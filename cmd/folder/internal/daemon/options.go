@@ -74,7 +74,7 @@ func ServedStreams(c *config.Config) []serve.Stream {
 	var out []serve.Stream
 	for i := range c.Streams {
 		s := &c.Streams[i]
-		out = append(out, serve.Stream{Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Lane: s.LaneTopic()})
+		out = append(out, serve.Stream{Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Lane: s.LaneTopic(), Idle: s.IdleTimeout})
 	}
 	return out
 }
