@@ -79,12 +79,13 @@ func (t *touched) levels(rec *wire.Record) (over bool) {
 	if w.Run == wire.RunEnds {
 		n.Levels.Total = max(n.Levels.Total, w.Total)
 	}
-	if w.Level == wire.LevelAttempt || w.HasAttempt {
-		if t.attempted(w) {
-			return over // told before, with its issue
+	issues, told := uint64(w.Issues), false
+	if w.HasAttempt {
+		if issues, told = t.attempt(w, issues, rec.Usage != nil); told {
+			return over
 		}
 	}
-	sat(&c.Issues, uint64(w.Issues), &over)
+	sat(&c.Issues, issues, &over)
 	n.Levels.take(rec, &over)
 	return over
 }
@@ -115,21 +116,36 @@ func (l *Levels) take(rec *wire.Record, over *bool) {
 	}
 }
 
-// attempted says that an attempt was told before. One that finds no place in the
-// set counts all the same (spec settled.md, "Sets").
-func (t *touched) attempted(w *wire.Native) bool {
-	if !w.HasAttempt {
-		return false
+// attempt notes an attempt. Its usage counts once, and so does its failure, also
+// when the record that tells the usage comes behind one that does not: told says
+// that nothing of this record counts. What finds no place in the set counts all
+// the same (spec settled.md, "Sets").
+func (t *touched) attempt(w *wire.Native, issues uint64, usage bool) (_ uint64, told bool) {
+	const silent = 1 // beside the mark: an attempt without usage
+	if t.attempted(w.Attempt) {
+		return 0, true
 	}
-	n := t.new.Native
-	if _, known := n.Attempts.find(func(a *uint64) bool { return *a == w.Attempt }); known {
-		return true
+	before := t.attempted(w.Attempt ^ silent)
+	switch {
+	case usage && before:
+		issues = 0
+	case !usage && before:
+		return 0, true
 	}
-	if n.Attempts.N >= MaxSet {
+	mark := w.Attempt
+	if !usage {
+		mark ^= silent
+	}
+	if n := t.new.Native; n.Attempts.N < MaxSet {
+		n.Attempts.add(mark, t.owns&ownsAttempts != 0)
+		t.owns |= ownsAttempts
+	} else {
 		t.new.Flags |= FlagOverflow
-		return false
 	}
-	n.Attempts.add(w.Attempt, t.owns&ownsAttempts != 0)
-	t.owns |= ownsAttempts
-	return false
+	return issues, false
+}
+
+func (t *touched) attempted(mark uint64) bool {
+	_, known := t.new.Native.Attempts.find(func(a *uint64) bool { return *a == mark })
+	return known
 }
