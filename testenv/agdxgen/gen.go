@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sessionfold/testenv/agdxlog"
+	"sessionfold/testenv/interleave"
 	"sessionfold/wire"
 )
 
@@ -33,25 +34,10 @@ type Generator struct {
 	o       Options
 	rng     *rand.Rand
 	log     *agdxlog.Log
-	live    []*actor
+	writers interleave.Writers
 	started int
 	made    uint64
-	into    *actor // whose beats the log is collecting
-}
-
-// actor is one session with what it still has to say.
-type actor struct {
-	id    wire.ID
-	beats []beat
-	done  bool
-}
-
-// beat is one thing that a session does: write a record, start a child, or wait
-// until a child has ended.
-type beat struct {
-	rec   agdxlog.Record
-	start *actor
-	await *actor
+	into    *interleave.Writer // whose records the log is collecting
 }
 
 // heartbeatEvery is how many records lie between two heartbeats.
@@ -66,7 +52,13 @@ func New(o Options) *Generator {
 		o.Live = 16
 	}
 	g := &Generator{o: o, rng: rand.New(rand.NewPCG(o.Seed, uint64(wire.NameID(o.Stream)))), log: agdxlog.New(o.Stream)}
-	g.log.Emit = func(r agdxlog.Record) { g.into.beats = append(g.into.beats, beat{rec: r}) }
+	g.log.Emit = func(r agdxlog.Record) { g.into.Write(r) }
+	g.writers = interleave.Writers{Rand: g.rng, Size: o.Live, More: func() *interleave.Writer {
+		if !g.mayStart() {
+			return nil
+		}
+		return g.newRoot()
+	}}
 	return g
 }
 
@@ -78,25 +70,14 @@ func (g *Generator) Started() int { return g.started }
 
 // Next gives the next record; false at the end.
 func (g *Generator) Next() (Event, bool) {
-	if g.made > 0 && g.made%heartbeatEvery == 0 && len(g.live) > 0 {
+	if g.made > 0 && g.made%heartbeatEvery == 0 && len(g.writers.Live()) > 0 {
 		return g.event(g.heartbeat()), true
 	}
-	for {
-		for len(g.live) < g.o.Live && g.mayStart() {
-			g.live = append(g.live, g.newRoot())
-		}
-		if len(g.live) == 0 {
-			return Event{}, false
-		}
-		// From a random one on, the first that has something to say.
-		from := g.rng.IntN(len(g.live))
-		for i := range g.live {
-			if r, ok := g.step((from + i) % len(g.live)); ok {
-				return g.event(r), true
-			}
-		}
-		g.sweep()
+	r, ok := g.writers.Next()
+	if !ok {
+		return Event{}, false
 	}
+	return g.event(r), true
 }
 
 // All gives the records until the end, or until the loop breaks.
@@ -109,43 +90,6 @@ func (g *Generator) All() iter.Seq[Event] {
 			}
 		}
 	}
-}
-
-// step takes one record from an actor; false when it waits or has ended.
-func (g *Generator) step(i int) (agdxlog.Record, bool) {
-	a := g.live[i]
-	for len(a.beats) > 0 {
-		b := a.beats[0]
-		switch {
-		case b.await != nil && !b.await.done:
-			return agdxlog.Record{}, false
-		case b.await != nil:
-		case b.start != nil:
-			g.live = append(g.live, b.start)
-		default:
-			a.beats = a.beats[1:]
-			a.done = len(a.beats) == 0
-			if a.done {
-				g.sweep()
-			}
-			return b.rec, true
-		}
-		a.beats = a.beats[1:]
-	}
-	a.done = true
-	return agdxlog.Record{}, false
-}
-
-// sweep lets go of the actors that have ended.
-func (g *Generator) sweep() {
-	kept := g.live[:0]
-	for _, a := range g.live {
-		if !a.done {
-			kept = append(kept, a)
-		}
-	}
-	clear(g.live[len(kept):])
-	g.live = kept
 }
 
 func (g *Generator) event(r agdxlog.Record) Event {
@@ -175,12 +119,15 @@ func (g *Generator) newID() wire.ID {
 
 // heartbeat is the process of the live sessions saying so.
 func (g *Generator) heartbeat() agdxlog.Record {
-	ids := make([]wire.ID, 0, len(g.live))
-	for _, a := range g.live {
-		ids = append(ids, a.id)
+	live := g.writers.Live()
+	ids := make([]wire.ID, 0, len(live))
+	for _, w := range live {
+		ids = append(ids, w.ID)
 	}
-	sink := &actor{}
-	g.into = sink
+	into := g.log.Emit
+	defer func() { g.log.Emit = into }()
+	var beat agdxlog.Record
+	g.log.Emit = func(r agdxlog.Record) { beat = r }
 	g.log.Heartbeat("worker-"+string('a'+rune(g.made/heartbeatEvery%3)), ids...)
-	return sink.beats[0].rec
+	return beat
 }

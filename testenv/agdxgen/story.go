@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"sessionfold/testenv/agdxlog"
+	"sessionfold/testenv/interleave"
 	"sessionfold/wire"
 )
 
@@ -13,34 +14,34 @@ type story struct {
 	*agdxlog.Session
 	g     *Generator
 	rng   *rand.Rand
-	a     *actor
+	w     *interleave.Writer
 	depth int
 	topic string
 	model string
 }
 
 // newRoot starts a session that nobody spawned.
-func (g *Generator) newRoot() *actor {
+func (g *Generator) newRoot() *interleave.Writer {
 	id, agent := g.newID(), agents[g.rng.IntN(len(agents))]
 	return g.tell(g.log.SessionID(id, agent), 0)
 }
 
 // tell writes the whole of a session into an actor.
-func (g *Generator) tell(s *agdxlog.Session, depth int) *actor {
+func (g *Generator) tell(s *agdxlog.Session, depth int) *interleave.Writer {
 	g.started++
 	rng := rand.New(rand.NewPCG(g.rng.Uint64(), g.rng.Uint64()))
 	st := &story{
-		Session: s, g: g, rng: rng, a: &actor{id: s.ID}, depth: depth,
+		Session: s, g: g, rng: rng, w: &interleave.Writer{ID: s.ID}, depth: depth,
 		topic: topics[rng.IntN(len(topics))], model: models[rng.IntN(len(models))],
 	}
 	if g.o.Signed {
 		s.Signs(agdxlog.KeyNamed(s.Agent), g.started%2 == 0)
 	}
 	before := g.into
-	g.into = st.a
+	g.into = st.w
 	st.play()
 	g.into = before
-	return st.a
+	return st.w
 }
 
 func (st *story) play() {
@@ -133,9 +134,9 @@ func (st *story) delegate(wait bool) {
 	agent := agents[st.rng.IntN(len(agents))]
 	st.Handoff(agent, "look into "+st.topic)
 	child := st.g.tell(st.Child(st.g.newID(), agent), st.depth+1)
-	st.a.beats = append(st.a.beats, beat{start: child})
+	st.w.Start(child)
 	if wait {
-		st.a.beats = append(st.a.beats, beat{await: child})
+		st.w.Await(child)
 	}
 }
 
