@@ -189,3 +189,44 @@ func TestLawNativeMerge(t *testing.T) {
 		})
 	}
 }
+
+// TestLawNativeLayouts: sessions that lie in partitions of their own are told of
+// as if all lay in one (law 2); times do not fall, so that none is raised.
+func TestLawNativeLayouts(t *testing.T) {
+	for _, d := range []wire.Dialect{wire.DialectDeepStrike, wire.DialectEverruns} {
+		t.Run(d.String(), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				cfg := &Config{Previews: true}
+				one := nativeSource(d, "tasks")
+				log := genNativeLog(t, one.src, 30)
+				for i := range log {
+					log[i].Time = uint64(i+1) * 1000
+				}
+				one.fold(cfg, log)
+				many, logs := make([]*folded, 3), make([][]wire.Record, 3)
+				for p := range many {
+					many[p] = &folded{src: wire.NewSource("s", "tasks", 1, uint32(p), wire.RoleLane, d), partials: map[wire.ID]*Partial{}}
+				}
+				for _, rec := range log {
+					p := rec.Session[15] % 3
+					rec.Offset = uint64(len(logs[p]))
+					logs[p] = append(logs[p], rec)
+				}
+				for p, f := range many {
+					for part := range slices.Chunk(logs[p], rapid.IntRange(1, 10).Draw(t, "batch")) {
+						f.fold(cfg, part)
+					}
+				}
+				for id := range one.partials {
+					whole, spread := Merge(id, keyed(id, []*folded{one})), Merge(id, keyed(id, many))
+					in := ViewInput{Now: 9_000_000, Liveness: Liveness{Known: true}}
+					want, got := View(whole, in), View(spread, in)
+					want.Frontier, got.Frontier = nil, nil
+					if diff := cmp.Diff(want, got) + cmp.Diff(whole.NativeGaps(), spread.NativeGaps()); diff != "" {
+						t.Fatalf("one partition -, spread +:\n%s", diff)
+					}
+				}
+			})
+		})
+	}
+}
