@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sessionfold/cmd/folder/internal/verify"
@@ -59,10 +60,35 @@ func (c *campaign) settle(ctx context.Context, s *slot) error {
 		return c.settled(metas)
 	})
 	if err != nil {
-		return fmt.Errorf("worker %s does not catch up in %v: %w", s.name, time.Since(began).Round(time.Second), err)
+		return fmt.Errorf("worker %s does not catch up in %v: %w\n%s", s.name, time.Since(began).Round(time.Second), err, c.state(ctx, s))
 	}
 	c.logf("%s has caught up after %v", s.name, time.Since(began).Round(time.Millisecond))
 	return nil
+}
+
+// state is what the worker and the broker say when nothing goes on: sources,
+// transactions, and the partitions that are held up by one.
+func (c *campaign) state(ctx context.Context, s *slot) string {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	ready, err := s.Get(ctx, s.Admin+"/readyz?verbose")
+	out := fmt.Sprintf("%s (%v)\n", ready, err)
+	txns, err := c.k.Admin.ListTransactions(ctx, nil, nil)
+	out += fmt.Sprintf("transactions: %+v (%v)\n", txns.Sorted(), err)
+	if ds, err := c.k.Admin.DescribeTransactions(ctx, txns.TransactionalIDs()...); err == nil {
+		out += fmt.Sprintf("in detail: %+v\n", ds.Sorted())
+	}
+	stable, err := c.k.Admin.ListCommittedOffsets(ctx)
+	ends, err2 := c.k.Admin.ListEndOffsets(ctx)
+	if err := errors.Join(err, err2); err != nil {
+		return out + err.Error()
+	}
+	ends.Each(func(o kadm.ListedOffset) {
+		if at, _ := stable.Lookup(o.Topic, o.Partition); at.Offset < o.Offset {
+			out += fmt.Sprintf("%s[%d] ends at %d and is stable to %d\n", o.Topic, o.Partition, o.Offset, at.Offset)
+		}
+	})
+	return out
 }
 
 // settled says what is missing until every topic of now is folded to its end and
