@@ -138,8 +138,7 @@ func TestAudit(t *testing.T) {
 			second.LastSuspend.Reason != "ask_user" || second.LastResumedTurn != nil || second.BudgetExceeded[0].ReservationID != nil {
 			t.Errorf("batches of %d: %+v", batch, second)
 		}
-		var first map[string]json.RawMessage
-		first = get[map[string]json.RawMessage](w, "/agdx/sessions/deep/s/audit?format=1")
+		first := get[map[string]json.RawMessage](w, "/agdx/sessions/deep/s/audit?format=1")
 		if string(first["budget_exceeded"]) != `[{"turn":5,"budget":"tokens"}]` || first["cancellations"] != nil || string(first["last_resumed_turn"]) != "null" {
 			t.Errorf("batches of %d: the older form is %s", batch, first["budget_exceeded"])
 		}

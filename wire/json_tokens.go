@@ -18,7 +18,6 @@ type jsonTokens struct {
 	depth int
 	done  bool
 	bad   bool
-	spare []byte // for texts with escapes that are looked at once
 }
 
 func (r *jsonTokens) reset(b []byte) {
