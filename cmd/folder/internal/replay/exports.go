@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +18,29 @@ import (
 // Everruns events and sessions. They become one partition of a topic that has
 // the dialect's name.
 type exports struct {
-	next map[wire.Dialect]uint64
+	next   map[wire.Dialect]uint64
+	only   bool         // a log of Kafka is refused
+	given  wire.Dialect // of every file; only when isSaid
+	isSaid bool
+}
+
+// ErrKafkaLog says that a file is a log of Kafka where a dialect's own is wanted.
+var ErrKafkaLog = errors.New("is a log of Kafka, as folder export writes it")
+
+// ReadExports is Read for files of DeepStrike and Everruns alone. Their dialect is
+// the one given, or that of each file's first line.
+func ReadExports(ctx context.Context, files []string, d *wire.Dialect, progress func(n int), put func(*Line) error) error {
+	e := exports{only: true}
+	if d != nil {
+		e.given, e.isSaid = *d, true
+	}
+	return e.read(ctx, files, progress, put)
+}
+
+// Dialect is that of a line of ReadExports.
+func (l *Line) Dialect() wire.Dialect {
+	d, _ := wire.ParseDialect(l.Topic)
+	return d
 }
 
 // exported is a file of one dialect.
@@ -27,13 +51,22 @@ type exported struct {
 }
 
 // open says what a file is by its first line; false for a log of Kafka.
-func (e *exports) open(f *os.File, first []byte) (x exported, ok bool) {
+func (e *exports) open(f *os.File, first []byte) (x exported, ok bool, err error) {
 	if _, err := ParseLine(first); err == nil {
-		return x, false
+		if e.only {
+			return x, false, ErrKafkaLog
+		}
+		return x, false, nil
 	}
 	d, ok := wire.Sniff(&wire.Raw{Value: first})
-	if !ok || d == wire.DialectAGDX {
-		return x, false
+	switch {
+	case e.isSaid:
+		d = e.given
+	case !ok || d == wire.DialectAGDX:
+		if e.only {
+			return x, false, errors.New("does not tell whose log this is\n    hint: give the dialect")
+		}
+		return x, false, nil
 	}
 	x.dialect = d
 	if d == wire.DialectDeepStrike {
@@ -43,7 +76,7 @@ func (e *exports) open(f *os.File, first []byte) (x exported, ok bool) {
 			x.changed = info.ModTime().UnixMilli()
 		}
 	}
-	return x, true
+	return x, true, nil
 }
 
 // line makes a line of a log. What cannot be read is a record all the same: the

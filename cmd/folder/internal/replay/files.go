@@ -65,8 +65,12 @@ func Size(files []string) int64 {
 // lines too.
 func Read(ctx context.Context, files []string, progress func(n int), put func(*Line) error) error {
 	var e exports
+	return e.read(ctx, files, progress, put)
+}
+
+func (e *exports) read(ctx context.Context, files []string, progress func(n int), put func(*Line) error) error {
 	for _, f := range files {
-		if err := readFile(ctx, f, &e, progress, put); err != nil {
+		if err := readFile(ctx, f, e, progress, put); err != nil {
 			return err
 		}
 	}
@@ -89,7 +93,12 @@ func readFile(ctx context.Context, name string, e *exports, progress func(n int)
 	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
-	n := 0
+	n, cut := 0, false
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		advance, token, err := bufio.ScanLines(data, atEOF)
+		cut = advance > 0 && data[advance-1] != '\n'
+		return advance, token, err
+	})
 	var foreign exported
 	var begun, isForeign bool
 	for lines.Scan() {
@@ -102,7 +111,9 @@ func readFile(ctx context.Context, name string, e *exports, progress func(n int)
 		}
 		if !begun {
 			begun = true
-			foreign, isForeign = e.open(f, b)
+			if foreign, isForeign, err = e.open(f, b); err != nil {
+				return fmt.Errorf("%s:%d: %w", name, n, err)
+			}
 		}
 		var l *Line
 		var err error
@@ -112,6 +123,7 @@ func readFile(ctx context.Context, name string, e *exports, progress func(n int)
 			l, err = ParseLine(b)
 		}
 		if err == nil {
+			l.File, l.N, l.Cut = name, n, cut
 			err = put(l)
 		}
 		if err != nil {

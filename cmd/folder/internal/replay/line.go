@@ -20,6 +20,11 @@ type Line struct {
 	Value     []byte   `json:"value"` // null is a tombstone
 	LogStart  *uint64  `json:"log_start,omitempty"`
 
+	// Where the line was read, and whether its file ends within it.
+	File string `json:"-"`
+	N    int    `json:"-"`
+	Cut  bool   `json:"-"`
+
 	exported bool // Topic is a dialect's name, see exports
 }
 
