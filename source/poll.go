@@ -50,7 +50,7 @@ func (c *Consumer) add(topic string, p *kgo.FetchPartition) {
 	}
 	if p.Err != nil {
 		f.Err = fmt.Errorf("source: %s: %w", f.TopicPartition, p.Err)
-		f.LogStart, f.High = -1, -1
+		f.LogStart, f.High, f.Former = -1, -1, errors.Is(p.Err, kerr.UnknownTopicID)
 	}
 	from := len(c.raw)
 	for _, r := range p.Records {

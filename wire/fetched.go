@@ -23,6 +23,7 @@ type Fetched struct {
 	High     int64 // offset behind the last record, -1 when it did not say
 	Epoch    int32 // leader epoch of the last record, -1 when unknown or without records
 	Err      error // the partition's error, nil when it was read
+	Former   bool  // Err says that the client asks for a topic that is gone; there may be another one of its name
 	// Release gives the memory behind the records back, once nobody reads them
 	// any more; without it the garbage collector gets it. Nil: nothing to give back.
 	Release func()

@@ -30,6 +30,7 @@ type world struct {
 	committed []uint64 // records' offsets in the order of their commits, of one partition
 	inFlight  int
 	renewed   int
+	forgotten int              // topics that the client was made to forget
 	unsure    bool             // nobody tells leader epochs
 	cut       uint64           // where an election cut a log, when > 0
 	commit    func(*Txn) error // nil: succeeds
@@ -43,6 +44,8 @@ func newWorld(t *testing.T) *world {
 		metas: map[wire.SourceKey]Meta{},
 	}
 }
+
+var errFormer = errors.New("the topic asked for is gone")
 
 // one is a decoder whose every record is an event of its own session.
 type one struct{}
@@ -85,7 +88,7 @@ func (f *world) env() *Env {
 				}
 			})
 		},
-		Rediscover: func(string) {},
+		Rediscover: func(string) { f.lock(func() { f.forgotten++ }) },
 		Heartbeat:  10 * time.Millisecond,
 		Identify: func(_ context.Context, tp wire.TopicPartition) (wire.Identity, error) {
 			f.mu.Lock()
@@ -151,7 +154,7 @@ func (f *world) poll(max int) []wire.Fetched {
 			continue
 		}
 		if err := f.pollErr[tp]; err != nil {
-			out = append(out, wire.Fetched{TopicPartition: tp, Err: err, LogStart: -1, High: -1})
+			out = append(out, wire.Fetched{TopicPartition: tp, Err: err, LogStart: -1, High: -1, Former: errors.Is(err, errFormer)})
 			continue
 		}
 		from := f.pos[tp]

@@ -31,6 +31,7 @@ type owned struct {
 	expect  int64
 	marker  bool
 	trouble error // what a poll said; answered when no commit is in flight
+	former  bool  // it said that the client asks for a topic that is gone, in this life or the one before
 	buffer  buffer
 	spare   []wire.Raw // memory for the next buffer
 	next    uint64     // behind the last record that was taken in, or behind a gap
@@ -129,7 +130,7 @@ func (w *Worker) again(o *owned, err error, pause time.Duration) {
 	o.kept = true
 	w.bury(o.tp)
 	n := w.newOwned(o.tp, member)
-	n.tries, n.ask = o.tries, o.ask
+	n.tries, n.ask, n.former = o.tries, o.ask, o.former
 	n.startAt = time.Now().Add(pause)
 	n.status.Source, n.status.Next, n.status.High, n.status.LogStart = o.status.Source, o.status.Next, o.status.High, o.status.LogStart
 	n.status.Tries, n.status.Frontier = o.tries, o.status.Frontier

@@ -86,7 +86,7 @@ func (w *Worker) take(f *wire.Fetched) bool {
 		w.count(func(s *Stats) { s.PollErrors++ })
 		w.env.Pause(o.tp) // an error may come back at every poll
 		if o.part != nil && o.trouble == nil {
-			o.trouble = f.Err
+			o.trouble, o.former = f.Err, f.Former
 		}
 		return false
 	}

@@ -186,6 +186,11 @@ func (w *Worker) takeRestored(r *restored) {
 		w.rediscover(o, r.id.Source)
 		return
 	}
+	if o.former && w.forgetful(o, r.id.Source) {
+		w.rediscover(o, r.id.Source)
+		return
+	}
+	o.former = false
 	next := r.part.Frontier().Next
 	if r.part.Frontier().Lost {
 		w.log.Error("the brokers have lost offsets that were folded; what was counted of them stays, and records that take their place are not folded", "source", o.tp.String(), "from", r.held.End, "to", next-r.part.Frontier().Skipped-1)
@@ -254,6 +259,22 @@ func (w *Worker) fetchRestored(now time.Time) {
 	}
 	clear(w.starting)
 	w.starting = w.starting[:0]
+}
+
+// everyTries is after how many tries a client that was made to forget a topic, and
+// still asks for the one that is gone, is made to forget it again.
+const everyTries = 8
+
+// forgetful says whether the client is to forget a topic: it met the former one
+// before the source was first restored, so nothing else tells that there was one.
+func (w *Worker) forgetful(o *owned, now *wire.Source) bool {
+	if w.renewed[o.tp.Topic] == now.Generation {
+		if o.tries%everyTries != 0 {
+			return false
+		}
+		delete(w.renewed, o.tp.Topic)
+	}
+	return true
 }
 
 // rediscover answers a topic that was deleted and created anew under a worker

@@ -196,6 +196,29 @@ func TestPollErrorIsNoHotLoop(t *testing.T) {
 	}
 }
 
+// The client learned of a topic before it was created anew, and the source was
+// first restored after: both its lives here are of the topic of now, and yet the
+// client must be made to forget the former one. Once is enough for all partitions.
+func TestAClientThatKnowsOnlyTheFormerTopic(t *testing.T) {
+	f := newWorld(t)
+	other := wire.TopicPartition{Topic: part0.Topic, Partition: 1}
+	tps := []wire.TopicPartition{part0, other}
+	for _, tp := range tps {
+		f.add(tp, 10)
+		f.pollErr[tp] = errFormer
+	}
+	w, _ := f.start(quick)
+	w.Assigned("m1", tps)
+	f.until("it is forgotten", func() bool { return f.forgotten > 0 })
+	w.Lost(tps)
+	f.lock(func() { clear(f.pollErr) })
+	w.Assigned("m1", tps)
+	f.until("all is committed", func() bool { return len(f.committed) == 20 })
+	if f.forgotten != 1 {
+		t.Errorf("forgotten %d times", f.forgotten)
+	}
+}
+
 // A stop commits what was polled; what fails then is left to the next start.
 func TestStopCommitsTheRest(t *testing.T) {
 	f := newWorld(t)
