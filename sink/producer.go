@@ -49,7 +49,10 @@ func New(cfg Config) *Producer {
 }
 
 // TransactionalID is the id that fences an older process of the same name.
-func (p *Producer) TransactionalID() string { return p.cfg.Group + "-" + p.cfg.Instance }
+func (p *Producer) TransactionalID() string { return TransactionalID(p.cfg.Group, p.cfg.Instance) }
+
+// TransactionalID is that of an instance of a group.
+func TransactionalID(group, instance string) string { return group + "-" + instance }
 
 // Renew closes the client, if there is one, and makes another. Its producer id
 // is asked for at once: that ends a transaction which a predecessor of the same

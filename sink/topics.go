@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -96,14 +95,14 @@ func ChangePartition(stream string, n int32) int32 {
 
 // EnsureChanges makes sure of the changes topic.
 func (t *Topics) EnsureChanges(ctx context.Context) error {
-	_, err := t.ensure(ctx, t.cfg.ChangesTopic, t.cfg.ChangesPartitions, "delete", false)
+	_, err := t.ensure(ctx, t.WantChanges())
 	return err
 }
 
 // EnsureChangelog makes sure of the changelog of a source topic with at least
 // that many partitions. It costs nothing once it has found it right.
 func (t *Topics) EnsureChangelog(ctx context.Context, sourceTopic string, partitions int32) error {
-	_, err := t.ensure(ctx, t.Changelog(sourceTopic), partitions, "compact", true)
+	_, err := t.ensure(ctx, t.WantChangelog(sourceTopic, partitions))
 	return err
 }
 
@@ -131,36 +130,46 @@ func (t *Topics) changesPartition(stream string) int32 {
 	return ChangePartition(stream, max(n, 1))
 }
 
-func (t *Topics) ensure(ctx context.Context, topic string, partitions int32, policy string, grow bool) (int32, error) {
+func (t *Topics) ensure(ctx context.Context, w Want) (int32, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := t.partitions[topic]; n > 0 && (n >= partitions || !grow) {
+	if n := t.partitions[w.Topic]; n > 0 && (n >= w.Partitions || !w.Grow) {
 		return n, nil
 	}
-	n, err := t.look(ctx, topic, policy)
+	n, err := t.look(ctx, &w)
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
-		if err = t.create(ctx, topic, partitions, policy); err == nil {
-			n = partitions
+		if err = t.create(ctx, &w); err == nil {
+			n = w.Partitions
 		} else if errors.Is(err, kerr.TopicAlreadyExists) { // another worker was first
-			n, err = t.look(ctx, topic, policy)
+			n, err = t.look(ctx, &w)
 		}
 	}
 	if err != nil {
 		return 0, err
 	}
-	if n < partitions && grow {
-		if n, err = t.grow(ctx, topic, n, partitions); err != nil {
+	if n < w.Partitions && w.Grow {
+		if n, err = t.grow(ctx, w.Topic, n, w.Partitions); err != nil {
 			return 0, err
 		}
 	}
-	t.partitions[topic] = n
+	t.partitions[w.Topic] = n
 	return n, nil
 }
 
 // look gives the partitions of a topic after a check of its settings.
-func (t *Topics) look(ctx context.Context, topic, policy string) (int32, error) {
-	// A request of its own: the client's cache may be from before the topic was made.
+func (t *Topics) look(ctx context.Context, w *Want) (int32, error) {
+	md, err := t.metadata(ctx, w.Topic)
+	if err != nil {
+		return 0, fmt.Errorf("sink: metadata of topic %s: %w", w.Topic, err)
+	}
+	return int32(len(md.Partitions)), t.check(ctx, w)
+}
+
+// metadata asks for one topic and for what this user may do with it. It is a
+// request of its own: the client's cache may be from before the topic was made.
+func (t *Topics) metadata(ctx context.Context, topic string) (*kmsg.MetadataResponseTopic, error) {
 	req := kmsg.NewPtrMetadataRequest()
+	req.IncludeTopicAuthorizedOperations = true
 	rt := kmsg.NewMetadataRequestTopic()
 	rt.Topic = kmsg.StringPtr(topic)
 	req.Topics = append(req.Topics, rt)
@@ -168,24 +177,19 @@ func (t *Topics) look(ctx context.Context, topic, policy string) (int32, error) 
 	if err == nil && len(resp.Topics) != 1 {
 		err = errors.New("the broker's answer names no topic")
 	}
-	if err == nil {
-		err = kerr.ErrorForCode(resp.Topics[0].ErrorCode)
-	}
 	if err != nil {
-		return 0, fmt.Errorf("sink: metadata of topic %s: %w", topic, err)
+		return nil, err
 	}
-	return int32(len(resp.Topics[0].Partitions)), t.check(ctx, topic, policy)
+	return &resp.Topics[0], kerr.ErrorForCode(resp.Topics[0].ErrorCode)
 }
 
-func (t *Topics) create(ctx context.Context, topic string, partitions int32, policy string) error {
-	if t.cfg.CheckOnly {
-		return settingf("topic %s is missing: create it with %d partitions, cleanup.policy=%s and max.message.bytes=%d, or let this program create it", topic, partitions, policy, MaxMessageBytes)
+func (t *Topics) create(ctx context.Context, w *Want) error {
+	if t.cfg.CheckOnly || !w.Create {
+		return settingf("topic %s is missing: create it with %s, or let this program create it", w.Topic, w)
 	}
-	_, err := t.adm.CreateTopic(ctx, partitions, t.cfg.ReplicationFactor, map[string]*string{
-		"cleanup.policy": new(policy), "max.message.bytes": new(strconv.Itoa(MaxMessageBytes)),
-	}, topic)
+	_, err := t.adm.CreateTopic(ctx, w.Partitions, t.cfg.ReplicationFactor, w.settings(), w.Topic)
 	if err != nil {
-		return fmt.Errorf("sink: create topic %s with %d partitions, replication factor %d: %w", topic, partitions, t.cfg.ReplicationFactor, err)
+		return fmt.Errorf("sink: create topic %s with %d partitions, replication factor %d: %w", w.Topic, w.Partitions, t.cfg.ReplicationFactor, err)
 	}
 	return nil
 }
@@ -206,45 +210,45 @@ func (t *Topics) grow(ctx context.Context, topic string, have, want int32) (int3
 
 // check holds the topic's settings against what is needed. Without the right
 // to see them they are taken as right.
-func (t *Topics) check(ctx context.Context, topic, policy string) error {
-	rcs, err := t.adm.DescribeTopicConfigs(ctx, topic)
-	if err != nil {
-		return fmt.Errorf("sink: settings of topic %s: %w", topic, err)
-	}
-	rc, err := rcs.On(topic, nil)
-	if err == nil {
-		err = rc.Err
-	}
-	if errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.ClusterAuthorizationFailed) {
+func (t *Topics) check(ctx context.Context, w *Want) error {
+	have, err := t.settings(ctx, w.Topic)
+	if denied(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("sink: settings of topic %s: %w", topic, err)
+		return fmt.Errorf("sink: settings of topic %s: %w", w.Topic, err)
 	}
-	for _, c := range rc.Configs {
-		switch v := c.MaybeValue(); c.Key {
-		case "cleanup.policy":
-			if !samePolicy(v, policy) {
-				return settingf("topic %s has cleanup.policy=%s and needs %s: rows that must stay would expire, or rows that must go would stay. Alter the topic or choose another name", topic, v, policy)
-			}
-		case "delete.retention.ms":
-			if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-				t.retention[topic] = time.Duration(n) * time.Millisecond // t.mu is held
-			}
-		case "max.message.bytes":
-			if n, err := strconv.Atoi(v); err == nil && n < MaxMessageBytes {
-				return settingf("topic %s has max.message.bytes=%d and needs at least %d: alter the topic", topic, n, MaxMessageBytes)
-			}
+	if n, err := strconv.ParseInt(have["delete.retention.ms"], 10, 64); err == nil {
+		t.retention[w.Topic] = time.Duration(n) * time.Millisecond // t.mu is held
+	}
+	for _, f := range w.faults(have) {
+		if f.Level == Wrong {
+			return settingf("topic %s %s: %s", w.Topic, f.What, f.Hint)
 		}
 	}
 	return nil
 }
 
-func samePolicy(have, want string) bool {
-	for _, w := range strings.Split(have, ",") {
-		if strings.TrimSpace(w) != want {
-			return false
-		}
+// settings are those of a topic by their names.
+func (t *Topics) settings(ctx context.Context, topic string) (map[string]string, error) {
+	rcs, err := t.adm.DescribeTopicConfigs(ctx, topic)
+	if err != nil {
+		return nil, err
 	}
-	return true
+	rc, err := rcs.On(topic, nil)
+	if err == nil {
+		err = rc.Err
+	}
+	if err != nil {
+		return nil, err
+	}
+	have := map[string]string{}
+	for _, c := range rc.Configs {
+		have[c.Key] = c.MaybeValue()
+	}
+	return have, nil
+}
+
+func denied(err error) bool {
+	return errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.ClusterAuthorizationFailed)
 }

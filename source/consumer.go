@@ -45,6 +45,7 @@ type Consumer struct {
 	cl     *kgo.Client
 	adm    *kadm.Client
 	topics map[string]topicOf
+	closed bool
 	out    []wire.Fetched // reused by Poll
 	raw    []wire.Raw     // reused by Poll
 }
@@ -174,25 +175,57 @@ const leaveFor = 3 * time.Second
 
 // Close ends the consumer; it leaves the group only if it was told to, so that
 // a restart within the session timeout finds its partitions.
-func (c *Consumer) Close(ctx context.Context) error {
+func (c *Consumer) Close(ctx context.Context) error { return c.end(ctx, c.cfg.LeaveOnClose) }
+
+// Leave closes the consumer and tells the group that this instance does not come
+// back, so that others take over at once.
+func (c *Consumer) Leave(ctx context.Context) error { return c.end(ctx, true) }
+
+func (c *Consumer) end(ctx context.Context, leave bool) error {
+	if c.closed {
+		return nil
+	}
+	c.closed = true
 	// First the client lets go of the group, without telling it: a member that
 	// still beats would join again as soon as it is told that it has left.
 	lctx, cancel := context.WithTimeout(ctx, leaveFor)
 	_ = c.cl.LeaveGroupContext(lctx) // only says that the wait was cut short
 	cancel()
 	defer c.cl.Close()
-	if !c.cfg.LeaveOnClose || c.cfg.Instance == "" {
+	if !leave || c.cfg.Instance == "" {
 		return nil
 	}
-	b := kadm.LeaveGroup(c.cfg.Group).Reason("stopped").InstanceIDs(c.cfg.Instance)
-	resps, err := c.adm.LeaveGroup(ctx, b)
+	_, err := leaveGroup(ctx, c.adm, c.cfg.Group, c.cfg.Instance)
+	return err
+}
+
+// LeaveGroup tells a group that an instance is gone for good, in the place of a
+// process that did not say so. False: the group has no such member.
+func LeaveGroup(ctx context.Context, conn Conn, group, instance string) (bool, error) {
+	opts, err := conn.Options()
+	if err != nil {
+		return false, err
+	}
+	cl, err := kgo.NewClient(opts...)
+	if err != nil {
+		return false, fmt.Errorf("source: %w", err)
+	}
+	defer cl.Close()
+	return leaveGroup(ctx, kadm.NewClient(cl), group, instance)
+}
+
+func leaveGroup(ctx context.Context, adm *kadm.Client, group, instance string) (bool, error) {
+	resps, err := adm.LeaveGroup(ctx, kadm.LeaveGroup(group).Reason("stopped").InstanceIDs(instance))
 	if err == nil {
 		err = resps.Error()
 	}
-	if err != nil && !errors.Is(err, kerr.UnknownMemberID) { // not a member any more
-		return fmt.Errorf("source: leave group %s: %w", c.cfg.Group, err)
+	if errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.GroupIDNotFound) {
+		return false, nil
 	}
-	return nil
+	if err != nil {
+		return false, fmt.Errorf("source: leave group %s: %w", group, err)
+	}
+	return true, nil
 }
 
 // layout maps every topic to its stream and role, and names those that are

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,6 +28,9 @@ func (a *adminURL) base(c *cli, l *config.Loaded) string {
 	}
 	if base == "" {
 		base = "http://" + l.Admin.Listen
+		if host, port, err := net.SplitHostPort(l.Admin.Listen); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
+			base = "http://" + net.JoinHostPort("localhost", port) // listens everywhere, here too
+		}
 	}
 	return strings.TrimSuffix(base, "/")
 }

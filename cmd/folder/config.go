@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,14 +58,18 @@ func configCommand(c *cli) *cobra.Command {
 		Short: "Check the configuration and list everything that is wrong with it",
 		Args:  args(cobra.NoArgs),
 	}
+	online := validate.Flags().Bool("online", false, "also ask the brokers, as folder topics check does")
 	vf := addConfigFlags(validate)
-	validate.RunE = func(*cobra.Command, []string) error {
+	validate.RunE = func(cmd *cobra.Command, _ []string) error {
 		l, err := config.Load(vf.input(c))
 		if err != nil {
 			return err
 		}
 		c.warn(l)
 		fmt.Fprintf(c.out, "configuration is valid: %d streams, group %s\n", len(l.Streams), l.Kafka.Group)
+		if *online {
+			return c.online(cmd.Context(), l, time.Minute)
+		}
 		return nil
 	}
 	printed := &cobra.Command{

@@ -16,6 +16,7 @@ import (
 
 	"sessionfold/cmd/folder/internal/config"
 	"sessionfold/index"
+	"sessionfold/source"
 )
 
 // cli is what a command gets from the process.
@@ -55,7 +56,9 @@ func newRoot(c *cli) *cobra.Command {
 		return usageError{fmt.Errorf("%w\n    hint: %s --help", err, cmd.CommandPath())}
 	})
 	root.AddCommand(runCommand(c), demoCommand(c), replayCommand(c), exportCommand(c), sessionsCommand(c),
-		checkStoreCommand(c), verifyCommand(c), rebuildCommand(c), configCommand(c), versionCommand(c))
+		checkStoreCommand(c), verifyCommand(c), rebuildCommand(c), drainCommand(c),
+		topicsCommand(c), configCommand(c), versionCommand(c))
+	root.AddCommand(importCommand(c))
 	root.InitDefaultCompletionCmd()
 	return root
 }
@@ -92,6 +95,9 @@ func (c *cli) exitCode(err error) int {
 		return 1
 	}
 	fmt.Fprintln(c.err, "folder:", err)
+	if hint := source.Hint(err); hint != "" {
+		fmt.Fprintln(c.err, "    hint:", hint)
+	}
 	if errors.As(err, &bad) || errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command") {
 		return 2
 	}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +18,7 @@ func runCommand(c *cli) *cobra.Command {
 		Use:   "run",
 		Short: "Run a worker: fold the configured streams and serve their sessions",
 		Long: "run joins the consumer group, folds the partitions it is given exactly once and serves the reads.\n" +
-			"SIGTERM or SIGINT ends it cleanly, a second one at once. Exit code 2 is a bad configuration,\n" +
+			"SIGTERM or SIGINT ends it cleanly, a second one at once. A stop ends within " + daemon.StopBound.String() + ". Exit code 2 is a bad configuration,\n" +
 			"3 a store that cannot be used: a full or failing disk, a directory in use, of another version, or not writable.",
 		Args: args(cobra.NoArgs),
 	}
@@ -35,6 +38,13 @@ func runCommand(c *cli) *cobra.Command {
 		}
 		v := buildVersion()
 		log.Info("folder starts", "version", v.Version, "commit", v.Commit, "group", l.Kafka.Group, "streams", len(l.Streams))
+		// What hangs in spite of every bound must not outlast the supervisor's patience.
+		defer context.AfterFunc(cmd.Context(), func() {
+			time.AfterFunc(daemon.StopBound, func() {
+				log.Error("the stop has taken too long; ending at once", "bound", daemon.StopBound)
+				os.Exit(1)
+			})
+		})()
 		if err := d.Run(cmd.Context()); err != nil {
 			return err
 		}
@@ -55,7 +65,7 @@ func newLogger(w io.Writer, c *config.Config) *slog.Logger {
 	_ = level.UnmarshalText([]byte(c.Log.Level)) // the schema allows only its words
 	o := &slog.HandlerOptions{Level: level}
 	if c.Log.Format == "text" || c.Log.Format == "auto" && terminal(w) {
-		return slog.New(slog.NewTextHandler(w, o))
+		return slog.New(daemon.Hinting(slog.NewTextHandler(w, o)))
 	}
-	return slog.New(slog.NewJSONHandler(w, o))
+	return slog.New(daemon.Hinting(slog.NewJSONHandler(w, o)))
 }

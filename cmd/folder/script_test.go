@@ -221,7 +221,7 @@ func smallLog() (*agdxlog.Log, map[string]*agdxlog.Session) {
 	return l, map[string]*agdxlog.Session{"FIRST": a, "CHILD": b, "OPEN": c, "GRANDCHILD": d}
 }
 
-// fetch FILE URL keeps the body of a successful answer.
+// fetch FILE URL keeps the body of a successful answer; negated, of another one.
 func cmdFetch(ts *testscript.TestScript, neg bool, args []string) {
 	c := http.Client{Timeout: 10 * time.Second}
 	res, err := c.Get(args[1])
@@ -229,7 +229,7 @@ func cmdFetch(ts *testscript.TestScript, neg bool, args []string) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	ts.Check(err)
-	if res.StatusCode != http.StatusOK {
+	if (res.StatusCode != http.StatusOK) != neg {
 		ts.Fatalf("%s: status %d\n%s", args[1], res.StatusCode, body)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), body, 0o644))

@@ -17,6 +17,10 @@ import (
 	"sessionfold/worker"
 )
 
+// DefaultStopTimeout bounds each of the parts of a stop: the last commit, the
+// wait for one that hangs, and the clients.
+const DefaultStopTimeout = 20 * time.Second
+
 // App is one worker process: it consumes, folds and commits while Run runs, and
 // answers reads from its store from New to Close.
 type App struct {
@@ -145,6 +149,17 @@ func (a *App) prepare(ctx context.Context) error {
 	}
 }
 
+// Leave takes this worker out of its group although its membership is static, so
+// that others take its partitions at once. Run must have returned. Reads go on.
+func (a *App) Leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.StopTimeout)
+	defer cancel()
+	return a.consumer.Leave(ctx)
+}
+
+// Instance is this worker's name in its group.
+func (a *App) Instance() string { return a.cfg.Instance }
+
 // Close ends clients and store. Run must have returned.
 func (a *App) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.StopTimeout)
@@ -193,7 +208,7 @@ func (c *Config) fill() error {
 		c.TransactionTimeout = 10 * time.Second
 	}
 	if c.StopTimeout <= 0 {
-		c.StopTimeout = 20 * time.Second
+		c.StopTimeout = DefaultStopTimeout
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -25,6 +25,9 @@ const (
 	stuckAfter = time.Minute
 	// grace is how long requests in flight may take at the end.
 	grace = 5 * time.Second
+	// StopBound is longer than a stop takes: the last commit, the wait for one
+	// that hangs, requests, the clients. Supervisors must allow more.
+	StopBound = 3*app.DefaultStopTimeout + grace
 )
 
 // Daemon is one worker with its listeners.
@@ -39,12 +42,13 @@ type Daemon struct {
 	beats    *source.Heartbeats
 	keys     map[string]*keys.File // by stream
 	draining atomic.Bool
+	drain    *drain
 }
 
 // New takes the listeners, so that an address in use is told before anything
 // else begins.
 func New(c *config.Config, build Build, log *slog.Logger) (*Daemon, error) {
-	d := &Daemon{cfg: c, log: log, build: build, metrics: newMetrics(build)}
+	d := &Daemon{cfg: c, log: log, build: build, metrics: newMetrics(build), drain: newDrain()}
 	var err error
 	if d.reads, err = listen("http.listen", c.HTTP.Listen); err != nil {
 		return nil, err
@@ -114,6 +118,11 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 		d.draining.Store(true)
 		d.log.Info("stopping: the batch in flight is committed first")
 		err = <-ended
+	case <-d.drain.asked:
+		d.draining.Store(true)
+		d.log.Info("draining: the batch in flight is committed first, then the group is left")
+		cancel()
+		err = d.leave(ctx, a, <-ended)
 	}
 	d.draining.Store(true)
 	return err
@@ -178,7 +187,7 @@ func (d *Daemon) adminHandler() http.Handler {
 		Version: d.build,
 		Metrics: d.metrics.handler(),
 		Live: func() error {
-			if a := d.app.Load(); a != nil {
+			if a := d.app.Load(); a != nil && !d.drain.left.Load() {
 				return a.Live(stuckAfter)
 			}
 			return nil
@@ -186,7 +195,7 @@ func (d *Daemon) adminHandler() http.Handler {
 		Started: func() []serve.Check { return []serve.Check{{Name: "store", Err: d.opened()}} },
 		Ready:   d.ready,
 	}
-	o.Extra = map[string]http.Handler{}
+	o.Extra = map[string]http.Handler{"POST /drain": http.HandlerFunc(d.drainHandler)}
 	if d.cfg.Controls() {
 		o.Extra["POST /rebuild"] = http.HandlerFunc(d.rebuild)
 		o.Extra["GET /dump"] = http.HandlerFunc(d.dump)
@@ -213,7 +222,10 @@ func (d *Daemon) opened() error {
 
 func (d *Daemon) ready() []serve.Check {
 	checks := []serve.Check{{Name: "store", Err: d.opened()}}
-	if d.draining.Load() {
+	switch {
+	case d.drain.left.Load():
+		checks = append(checks, serve.Check{Name: "drained", Err: errors.New("this worker has left its group and waits to be stopped")})
+	case d.draining.Load():
 		checks = append(checks, serve.Check{Name: "stopping", Err: errors.New("this worker is stopping")})
 	}
 	if a := d.app.Load(); a != nil {
