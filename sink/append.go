@@ -115,8 +115,9 @@ func (to *Target) Partition(key []byte) int32 {
 // were handed over, each at most once.
 type Appender struct{ cl *kgo.Client }
 
-// appendFor is how long a record is tried to be written.
-const appendFor = 2 * time.Minute
+// appendTries is how often a record is tried to be written, about a minute in all.
+// A bound in time would not do: the client counts it from the record's own time.
+const appendTries = 30
 
 // NewAppender makes a producer for topics.
 func (t *Targets) NewAppender(targets ...Target) (*Appender, error) {
@@ -129,7 +130,7 @@ func (t *Targets) NewAppender(targets ...Target) (*Appender, error) {
 		kgo.ProducerBatchMaxBytes(int32(batch)),
 		kgo.ProducerLinger(5*time.Millisecond),
 		kgo.MaxBufferedRecords(20_000), kgo.MaxBufferedBytes(64<<20),
-		kgo.RecordDeliveryTimeout(appendFor),
+		kgo.RecordRetries(appendTries),
 		kgo.MetadataMinAge(250*time.Millisecond),
 	)...)
 	if err != nil {
