@@ -37,7 +37,7 @@ func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wir
 	}
 	hint := len(recs)/10 + 1 // sessions; ten records of each in a batch is common
 	b := batch{
-		src: src, cap: cfg.timelineCap(), previews: cfg.Previews, old: partials, states: states, to: front,
+		src: src, cfg: cfg, old: partials, states: states, to: front,
 		index: make(map[wire.ID]int32, hint), seen: make([]touched, 0, hint), place: make([]place, len(recs)),
 	}
 	for i := range recs {
@@ -60,13 +60,11 @@ func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wir
 // batch is the state of one Apply.
 type batch struct {
 	src *wire.Source
-	cap uint64
+	cfg *Config
 	old map[wire.ID]*Partial
 	to  Frontier
 
 	states map[wire.ID]*state.State
-
-	previews bool
 
 	index map[wire.ID]int32 // of touched, by session
 	seen  []touched         // in order of first record
@@ -139,7 +137,7 @@ func (b *batch) fold(i int, rec *wire.Record) {
 		b.state(t, rec.Rare.State, stamp)
 	}
 	counts := rec.Rare == nil || rec.Rare.Native == nil || b.native(t, rec, stamp)
-	if t.new.add(b.cap, rec, stamp, raised, counts) {
+	if t.new.add(b.cfg, rec, stamp, raised, counts) {
 		b.place[i].at = at
 		t.rows++
 		b.rows++

@@ -137,6 +137,7 @@ func spread(log []wire.Record, l layout, batch int) []told {
 		}
 		one.View = View(s, ViewInput{Now: 1_000_000_000, Liveness: Liveness{Known: true}})
 		one.View.Frontier = nil
+		one.View.ActiveTime = nil // of the lane's source, outside the law (spec settled.md)
 		if p := one.View.Pause; p != nil {
 			p.Position, p.PositionText = wire.Locator{}, ""
 		}

@@ -5,7 +5,7 @@ import "sessionfold/wire"
 // say folds a statement: the last of its key holds, and where the dialect's
 // sequence numbers decide, the one with the highest.
 func (b *batch) say(t *touched, w *wire.Native, s *wire.Say, at Stamp) {
-	if s.Key.Content() && !b.previews {
+	if s.Key.Content() && !b.cfg.Previews {
 		return
 	}
 	n := t.new.Native

@@ -30,6 +30,9 @@ type Stamp struct {
 type Partial struct {
 	First, Last Stamp
 	Records     uint64 // every record of the session, undecodable ones too
+	// Silent is how much of the time from First to Last was silence beyond the
+	// idle timeout, µs: each gap between two records counts with what it is longer.
+	Silent uint64
 
 	Start    *Start // the first start record, nil when none was seen
 	Parent   Named  // first record that names a parent

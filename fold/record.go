@@ -6,9 +6,11 @@ import "sessionfold/wire"
 // step holds yet. raised says that the record's own time lay below at.Time;
 // counts, that what it says is not to be passed over. The result says whether
 // the record keeps a timeline row.
-func (p *Partial) add(timelineCap uint64, rec *wire.Record, at Stamp, raised, counts bool) (row bool) {
+func (p *Partial) add(cfg *Config, rec *wire.Record, at Stamp, raised, counts bool) (row bool) {
 	if p.Records == 0 {
 		p.First = at
+	} else {
+		p.silence(cfg, at.Time-p.Last.Time)
 	}
 	p.Last = at
 	p.Records++ // never more than the source has offsets
@@ -20,7 +22,7 @@ func (p *Partial) add(timelineCap uint64, rec *wire.Record, at Stamp, raised, co
 	if counts && rec.Display != wire.DisplayUndecodable && rec.Display != wire.DisplayInvalid {
 		p.apply(rec, at)
 	}
-	return rec.Facts&wire.FactNoRow == 0 && p.keep(timelineCap, at.Offset)
+	return rec.Facts&wire.FactNoRow == 0 && p.keep(cfg.timelineCap(), at.Offset)
 }
 
 // keep takes a place on the timeline. Once a record found none, none later does:

@@ -8,6 +8,7 @@ import (
 // Config is what the fold of a stream needs to know beside records.
 type Config struct {
 	TimelineCap uint64 // rows kept per session and source; 0 is DefaultTimelineCap
+	IdleTimeout uint64 // µs, for sessions whose start sets none; 0 is DefaultIdleTimeout
 	Previews    bool   // keep previews that are content by nature
 	Summaries   bool   // change rows carry this source's view of each session they name
 }
@@ -17,6 +18,13 @@ func (c *Config) timelineCap() uint64 {
 		return DefaultTimelineCap
 	}
 	return c.TimelineCap
+}
+
+func (c *Config) idleTimeout() uint64 {
+	if c.IdleTimeout == 0 {
+		return DefaultIdleTimeout
+	}
+	return c.IdleTimeout
 }
 
 // Step is everything that becomes durable together for one source: what folding

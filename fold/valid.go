@@ -84,6 +84,8 @@ func (s *Step) validSession(ss *SessionStep) (uint64, error) {
 	case old.Records > 0 && p.Records > old.Records && (p.First != old.First || p.Last.Offset <= old.Last.Offset || p.Last.Time < old.Last.Time),
 		p.Records == old.Records && (p.First != old.First || p.Last != old.Last):
 		return 0, fmt.Errorf("from %v … %v to %v … %v", old.First, old.Last, p.First, p.Last)
+	case p.Silent < old.Silent || p.Silent > p.Last.Time-p.First.Time:
+		return 0, fmt.Errorf("silence went from %d to %d of %d µs", old.Silent, p.Silent, p.Last.Time-p.First.Time)
 	case old.Start != nil && p.Start != old.Start, old.End != nil && p.End != old.End:
 		return 0, fmt.Errorf("a start or an end was replaced")
 	case p.Rows != old.Rows+uint64(len(ss.Rows)) || p.Rows > p.Records:

@@ -37,8 +37,8 @@ type SourceState struct {
 }
 
 // View gives the read type of a session at a moment (spec session-index.md,
-// section 5). What is not known is left out. Subtree totals, children and
-// active_time need more than partials hold here; whoever has it fills them in.
+// section 5). What is not known is left out. Subtree totals and children need more
+// than partials hold here; whoever has it fills them in.
 func View(s *Session, in ViewInput) wire.SessionInfo {
 	v := wire.SessionInfo{
 		Stream: s.Sources[0].Source.Stream, ID: s.ID, Dialect: s.dialect().String(),
@@ -61,6 +61,9 @@ func View(s *Session, in ViewInput) wire.SessionInfo {
 	}
 	if t := in.Liveness.LastHeartbeat; t > 0 {
 		v.LastHeartbeatAt = &t
+	}
+	if t, ok := s.activeTime(); ok {
+		v.ActiveTime = &t
 	}
 	v.Idle = s.idle(in)
 	s.viewStart(&v)

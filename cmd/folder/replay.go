@@ -17,7 +17,6 @@ import (
 	"sessionfold/cmd/folder/internal/config"
 	"sessionfold/cmd/folder/internal/daemon"
 	"sessionfold/cmd/folder/internal/replay"
-	"sessionfold/fold"
 	"sessionfold/serve"
 )
 
@@ -149,7 +148,7 @@ func replayStreams(l *config.Loaded) ([]replay.Stream, error) {
 	for _, s := range l.Streams {
 		out = append(out, replay.Stream{
 			Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Topics: s.ExtraTopics(), Keys: files[s.Name].Current(),
-			Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews},
+			Fold: s.Folding(),
 		})
 	}
 	return out, nil

@@ -66,7 +66,7 @@ func verifyCommand(c *cli) *cobra.Command {
 func (c *cli) verify(ctx context.Context, l *config.Loaded, base string, o verify.Options) (*verify.Result, error) {
 	for i := range l.Streams {
 		if s := &l.Streams[i]; s.Name == o.Stream {
-			o.Fold = fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews}
+			o.Fold = s.Folding()
 		}
 	}
 	enrolled, err := daemon.Keys(&l.Config)

@@ -93,6 +93,9 @@ var (
 		if p.Truncated = rapid.Bool().Draw(t, "truncated"); p.Truncated {
 			p.TruncatedFrom = genNumber.Draw(t, "from")
 		}
+		if rapid.Bool().Draw(t, "silent") {
+			p.Silent = genNumber.Draw(t, "silence")
+		}
 		if rapid.Bool().Draw(t, "state") {
 			p.State = &fold.StateInfo{First: genStamp.Draw(t, "first state")}
 			p.State.Known, p.State.Stale = rapid.Bool().Draw(t, "known"), rapid.Bool().Draw(t, "stale")

@@ -26,6 +26,7 @@ const (
 	groupKin       = 15
 	groupMention   = 16
 	groupNative    = 17
+	groupSilent    = 18
 )
 
 // AppendPartialValue appends a partial, of its links and of its lists in chunks
@@ -90,6 +91,9 @@ func AppendPartialValue(b []byte, p *fold.Partial) []byte {
 	if p.Native != nil {
 		b = appendNative(append(b, groupNative), p.First, p.Native)
 	}
+	if p.Silent > 0 {
+		b = binary.AppendUvarint(append(b, groupSilent), p.Silent)
+	}
 	return b
 }
 
@@ -137,6 +141,10 @@ func DecodePartial(b []byte) (*fold.Partial, error) {
 			p.Links = &fold.Links{N: r.uint(), Over: r.mask(1) != 0}
 		case groupNative:
 			p.Native = r.native(p.First)
+		case groupSilent:
+			if p.Silent = r.uint(); p.Silent == 0 {
+				r.fail("a silence group without silence")
+			}
 		case groupLast:
 			if p.ParentLast = r.stamp(p.First); !p.Parent.Set || p.ParentLast == p.Parent.At {
 				r.fail("a last naming of no parent, or of its first record")

@@ -43,6 +43,7 @@ func (r *rig) tell(id wire.ID, request wire.Pos) told {
 		out.Events = append(out.Events, text(r, withoutPlace(rows[i])))
 	}
 	info.Stream, info.Frontier = "", nil
+	info.ActiveTime = nil // of the lane's source, or of the only one: it differs with the layout
 	info.ActiveTime = nil // of one source: outside law 2 (spec settled.md, "Address, time, text, numbers")
 	if info.Pause != nil {
 		if info.Pause.Position != request.Locator() {

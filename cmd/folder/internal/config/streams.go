@@ -1,6 +1,9 @@
 package config
 
-import "sessionfold/wire"
+import (
+	"sessionfold/fold"
+	"sessionfold/wire"
+)
 
 // WireDialect is the dialect's number. The schema allows no other words.
 func (s *Stream) WireDialect() wire.Dialect {
@@ -10,6 +13,11 @@ func (s *Stream) WireDialect() wire.Dialect {
 		}
 	}
 	return wire.DialectAGDX
+}
+
+// Folding is what the fold is told of the stream.
+func (s *Stream) Folding() fold.Config {
+	return fold.Config{TimelineCap: s.TimelineCap, IdleTimeout: uint64(s.IdleTimeout.Microseconds()), Previews: s.Previews}
 }
 
 // Auto says that the records tell the dialect.

@@ -8,7 +8,6 @@ import (
 	"sessionfold/cmd/folder/internal/app"
 	"sessionfold/cmd/folder/internal/config"
 	"sessionfold/cmd/folder/internal/keys"
-	"sessionfold/fold"
 	"sessionfold/serve"
 	"sessionfold/source"
 	"sessionfold/wire"
@@ -49,9 +48,11 @@ func AppConfig(c *config.Config, enrolled map[string]*keys.File, log *slog.Logge
 }
 
 func stream(s *config.Stream, summaries bool) app.Stream {
+	f := s.Folding()
+	f.Summaries = summaries
 	return app.Stream{
 		Name: s.Name, Dialect: s.WireDialect(), Auto: s.Auto(), Topics: s.ExtraTopics(),
-		Fold: fold.Config{TimelineCap: s.TimelineCap, Previews: s.Previews, Summaries: summaries},
+		Fold: f,
 	}
 }
 
