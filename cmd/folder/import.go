@@ -144,6 +144,9 @@ func (c *cli) imported(r *ingest.Report, dry bool) {
 		fmt.Fprintf(c.out, ": %d sent, %d were there", r.Sent, r.Had)
 	}
 	fmt.Fprintln(c.out)
+	if r.BrokerTime && r.Sent > 0 {
+		fmt.Fprintf(c.out, "%s: topic %s times records itself (message.timestamp.type): sessions are as old as the import\n", r.Dialect, r.Topic)
+	}
 	if r.Bad > 0 {
 		fmt.Fprintf(c.out, "%s: %d of them cannot be read, are no event, or name no session; they count as such records\n", r.Dialect, r.Bad)
 	}

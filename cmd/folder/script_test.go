@@ -20,6 +20,7 @@ import (
 	"sessionfold/cmd/folder/internal/replay"
 	"sessionfold/testenv/agdxlog"
 	"sessionfold/testenv/feed"
+	"sessionfold/testenv/nativegen"
 	"sessionfold/testenv/proc"
 	"sessionfold/wire"
 )
@@ -46,6 +47,7 @@ func params() testscript.Params {
 			"write":  cmdWrite,
 			"set":    cmdSet,
 			"fetch":  cmdFetch,
+			"native": cmdNative,
 		},
 	}
 }
@@ -219,6 +221,30 @@ func smallLog() (*agdxlog.Log, map[string]*agdxlog.Session) {
 	d := b.Child(agdxlog.NameID("grandchild"), "tester")
 	d.Start(agdxlog.Start{Label: "try it"})
 	return l, map[string]*agdxlog.Session{"FIRST": a, "CHILD": b, "OPEN": c, "GRANDCHILD": d}
+}
+
+// native DIR writes logs as DeepStrike and Everruns leave them: a file for each
+// session, and an export.
+func cmdNative(ts *testscript.TestScript, neg bool, args []string) {
+	dir, lines := ts.MkAbs(args[0]), map[string][]byte{}
+	for _, d := range []wire.Dialect{wire.DialectDeepStrike, wire.DialectEverruns} {
+		g := nativegen.New(nativegen.Options{Dialect: d, Seed: 11, Sessions: 40, Rate: 100, Epoch: time.UnixMilli(smallLogTime(0))})
+		for e := range g.All() {
+			name := "export.jsonl"
+			if d == wire.DialectDeepStrike {
+				name = string(e.Key) + ".jsonl"
+			}
+			if e.Value != nil && e.Key != nil { // files have no tombstones, and their lines an owner
+				lines[name] = append(append(lines[name], e.Value...), '\n')
+			}
+		}
+	}
+	ts.Check(os.MkdirAll(dir, 0o755))
+	for name, b := range lines {
+		file := filepath.Join(dir, name)
+		ts.Check(os.WriteFile(file, b, 0o644))
+		ts.Check(os.Chtimes(file, time.Time{}, time.UnixMilli(smallLogTime(0))))
+	}
 }
 
 // fetch FILE URL keeps the body of a successful answer; negated, of another one.

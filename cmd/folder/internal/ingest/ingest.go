@@ -197,6 +197,7 @@ func (r *run) connect(ctx context.Context, la *lane) (err error) {
 	if err != nil {
 		return err
 	}
+	la.BrokerTime = la.to.BrokerTime
 	reader, err := source.NewReader(k.Conn, []source.Stream{{Name: la.Stream, Dialect: la.Dialect, Topics: []wire.TopicRole{{Topic: la.Topic, Role: wire.RoleLane}}}})
 	if err != nil {
 		return err

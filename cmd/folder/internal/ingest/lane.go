@@ -22,6 +22,8 @@ type Report struct {
 	Bad      uint64 // undecodable, invalid or of no session; records all the same
 	Cut      uint64 // half a line at the end of a file; not sent
 	Examples []string
+
+	BrokerTime bool // the topic gives records the time of the import
 }
 
 // maxExamples of bad lines are named.
