@@ -74,6 +74,12 @@ func Fake(tb testing.TB, o broker.Options) *Kafka {
 	return connect(tb, &Kafka{Addrs: b.Addrs(), Fake: b})
 }
 
+// At is a real cluster at these addresses.
+func At(tb testing.TB, addrs ...string) *Kafka {
+	tb.Helper()
+	return connect(tb, &Kafka{Addrs: addrs, Real: true})
+}
+
 func realKafka(tb testing.TB) *Kafka {
 	list := os.Getenv(BrokersVar)
 	if list == "" {

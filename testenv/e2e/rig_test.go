@@ -196,8 +196,12 @@ func (r *rig) await(within time.Duration) {
 }
 
 // cli runs a command of the program.
-func (r *rig) cli(args ...string) (string, error) {
+func (r *rig) cli(args ...string) (string, error) { return r.cliEnv(nil, args...) }
+
+// cliEnv is cli with further variables.
+func (r *rig) cliEnv(env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(r.Context(), r.worker.Bin, args...)
+	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return string(out), fmt.Errorf("folder %q: %w\n%s", args, err, out)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sessionfold/testenv/proc"
 )
@@ -13,32 +14,46 @@ import (
 // requests. Extra settings are lines of a broker's properties file and win over
 // the defaults.
 func Start(ctx context.Context, dir string, extra ...string) (*Node, error) {
+	n, _, err := start(ctx, dir, nil, extra)
+	return n, err
+}
+
+// start starts a combined node with further listeners, "NAME:PROTOCOL" each, and
+// gives their addresses.
+func start(ctx context.Context, dir string, more, extra []string) (*Node, []string, error) {
 	install, err := Install(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ports, err := proc.Ports(2)
+	ports, err := proc.Ports(2 + len(more))
 	if err != nil {
-		return nil, fmt.Errorf("kafka: no free port: %w", err)
+		return nil, nil, fmt.Errorf("kafka: no free port: %w", err)
 	}
 	addr, controller := fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])
+	listeners, protocols, addrs := "PLAINTEXT://"+addr+",CONTROLLER://"+controller, "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT", []string{}
+	for i, l := range more {
+		name, _, _ := strings.Cut(l, ":")
+		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", ports[2+i]))
+		listeners, protocols = listeners+","+name+"://"+addrs[i], protocols+","+l
+	}
 	n, err := newNode(install, dir, 1, addr, slices.Concat(small, replicas(1), []string{
 		"process.roles=broker,controller",
 		"controller.quorum.bootstrap.servers=" + controller,
-		"listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller,
-		"advertised.listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller,
+		"listeners=" + listeners,
+		"advertised.listeners=" + listeners,
+		"listener.security.protocol.map=" + protocols,
 		"inter.broker.listener.name=PLAINTEXT",
 	}, extra))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := n.format(ctx, clusterID(), "--standalone"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := n.Restart(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return n, nil
+	return n, addrs, nil
 }
 
 // replicas are the settings of internal topics with n copies.

@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"sessionfold/testenv"
+	"sessionfold/testenv/folder"
+	"sessionfold/testenv/kafka"
+)
+
+// A grant is a row of the table in docs/security.md.
+type grant struct{ op, resource, pattern, name string }
+
+func (g grant) String() string { return g.op + " on " + g.resource + " " + g.name }
+
+// builder makes the ACL of a user.
+func (g grant) builder(t *testing.T, user string) *kadm.ACLBuilder {
+	t.Helper()
+	b := kadm.NewACLs().Allow("User:" + user).AllowHosts("*")
+	switch g.op {
+	case "READ":
+		b.Operations(kadm.OpRead)
+	case "WRITE":
+		b.Operations(kadm.OpWrite)
+	default:
+		t.Fatalf("operation %s of docs/security.md is unknown here", g.op)
+	}
+	switch g.pattern {
+	case "prefixed":
+		b.ResourcePatternType(kadm.ACLPatternPrefixed)
+	case "literal":
+		b.ResourcePatternType(kadm.ACLPatternLiteral)
+	default:
+		t.Fatalf("pattern %s of docs/security.md is unknown here", g.pattern)
+	}
+	switch g.resource {
+	case "topic":
+		b.Topics(g.name)
+	case "group":
+		b.Groups(g.name)
+	case "transactional id":
+		b.TransactionalIDs(g.name)
+	default:
+		t.Fatalf("resource %s of docs/security.md is unknown here", g.resource)
+	}
+	return b
+}
+
+// documented reads the grants that the documentation calls sufficient, for
+// another stream and group.
+func documented(t *testing.T, stream, group string) (gs []grant) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| ([A-Z]+) \\| ([a-z ]+) \\| ([a-z]+) \\| `([^`]+)` \\|")
+	names := strings.NewReplacer("agents.", stream+".", "sessionfold", group)
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		gs = append(gs, grant{m[1], m[2], m[3], names.Replace(m[4])})
+	}
+	if len(gs) < 5 {
+		t.Fatalf("docs/security.md lists only %v", gs)
+	}
+	return gs
+}
+
+// secureNode is a broker with StandardAuthorizer and a rig on its open listener.
+func secureNode(t *testing.T) (*kafka.Secure, *rig) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a JVM")
+	}
+	kafka.Need(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	node, err := kafka.StartSecure(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { node.Kill() }) //nolint:errcheck // the test is over
+	return node, newRigOn(t, testenv.At(t, node.Addr))
+}
+
+// login makes a worker, or a command, use the listener that asks for a login.
+func login(t *testing.T, node *kafka.Secure, mechanism, user, secret string) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"FOLDER_KAFKA_BROKERS=" + node.SASL, "FOLDER_KAFKA_TLS=true", "FOLDER_KAFKA_TLS_CA_FILE=" + node.CA, "FOLDER_KAFKA_SASL_MECHANISM=" + mechanism}
+	if mechanism == "OAUTHBEARER" {
+		return append(env, "FOLDER_KAFKA_OAUTH_TOKEN_FILE="+file)
+	}
+	return append(env, "FOLDER_KAFKA_SASL_USER="+user, "FOLDER_KAFKA_SASL_PASSWORD_FILE="+file)
+}
+
+// says waits until a worker's log matches.
+func says(t *testing.T, w *folder.Worker, want *regexp.Regexp) {
+	t.Helper()
+	testenv.Eventually(t, 2*time.Minute, func() error {
+		if want.MatchString(w.Log()) {
+			return nil
+		}
+		return fmt.Errorf("the log does not say %s:\n%s", want, w.Log())
+	})
+}
+
+// hints of the kinds of resources, as the log of a worker shows them.
+var hints = map[string]*regexp.Regexp{
+	"topic":            regexp.MustCompile(`hint="grant READ on topics that are folded|grant (READ|WRITE) on the (source )?topic`),
+	"group":            regexp.MustCompile(`grant READ on the group`),
+	"transactional id": regexp.MustCompile(`grant WRITE (and DESCRIBE )?on the transactional id`),
+}
+
+// With exactly the documented grants a worker folds everything; without any one
+// of them it says which kind is missing, `folder topics check` names it, and the
+// worker goes on when it is granted.
+func TestKafkaACLs(t *testing.T) {
+	node, r := secureNode(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	const user, password = "worker", "worker-secret"
+	if err := node.AddUser(ctx, user, password); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := r.cli("topics", "create", "--config", r.worker.Config(), "--output.replication_factor=1"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	grants := documented(t, r.stream, r.stream)
+	for _, g := range grants {
+		if err := node.Allow(ctx, g.builder(t, user)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := append(login(t, node, "SCRAM-SHA-512", user, password), "FOLDER_OUTPUT_CREATE_TOPICS=false", "FOLDER_KAFKA_SESSION_TIMEOUT=6s")
+	r.worker.Env = env
+	r.write(r.generated(11, 20)...)
+	r.start()
+	r.await(2 * time.Minute)
+	r.stop()
+	if out, err := r.cliEnv(env, "topics", "check", "--config", r.worker.Config()); err != nil {
+		t.Errorf("with all grants: %v\n%s", err, out)
+	}
+	for i, g := range grants {
+		if err := node.Forbid(ctx, g.builder(t, user)); err != nil {
+			t.Fatal(err)
+		}
+		out, err := r.cliEnv(env, "topics", "check", "--config", r.worker.Config())
+		if err == nil || !regexp.MustCompile(`(?m)^wrong +`+g.resource+` `+regexp.QuoteMeta(g.name)).MatchString(out) || !strings.Contains(out, "hint: grant "+g.op) {
+			t.Errorf("folder topics check without %s: %v\n%s", g, err, out)
+		}
+		r.worker = r.another(fmt.Sprintf("without-%d", i))
+		r.worker.Env = append(env, "FOLDER_KAFKA_LEAVE_ON_STOP=true")
+		r.start()
+		says(t, r.worker, hints[g.resource])
+		if err := node.Allow(ctx, g.builder(t, user)); err != nil {
+			t.Fatal(err)
+		}
+		r.await(3 * time.Minute)
+		r.stop()
+		t.Logf("without %s: told, and healed", g)
+	}
+}
+
+// Every mechanism logs in at a real broker; a wrong secret is told with a hint.
+func TestKafkaLogins(t *testing.T) {
+	node, r := secureNode(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := node.AddUser(ctx, "scram", "scram-secret"); err != nil {
+		t.Fatal(err)
+	}
+	// Without a grant the check finds much, but it has logged in.
+	in := func(out string) bool { return strings.Contains(out, "group "+r.stream+" is not open to this user") }
+	for _, c := range []struct{ mechanism, user, right, wrong string }{
+		{"PLAIN", kafka.PlainUser, kafka.PlainPassword, "x"},
+		{"SCRAM-SHA-256", "scram", "scram-secret", "x"},
+		{"SCRAM-SHA-512", "scram", "scram-secret", "x"},
+		{"OAUTHBEARER", "", kafka.Token("bearer", time.Hour), kafka.Token("bearer", -time.Hour)},
+	} {
+		if out, err := r.cliEnv(login(t, node, c.mechanism, c.user, c.right), "topics", "check", "--config", r.worker.Config()); err == nil || !in(out) {
+			t.Errorf("%s: %v\n%s", c.mechanism, err, out)
+		}
+		out, err := r.cliEnv(login(t, node, c.mechanism, c.user, c.wrong), "topics", "check", "--config", r.worker.Config(), "--within=30s")
+		if err == nil || in(out) || !strings.Contains(out, "hint: the brokers refuse the login") {
+			t.Errorf("%s with a wrong secret: %v\n%s", c.mechanism, err, out)
+		}
+		if strings.Contains(out, c.right) || c.wrong != "x" && strings.Contains(out, c.wrong) {
+			t.Errorf("%s: a secret is shown:\n%s", c.mechanism, out)
+		}
+	}
+}
