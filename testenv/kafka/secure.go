@@ -88,16 +88,14 @@ func (s *Secure) admin(f func(*kadm.Client) error) error {
 // AddUser makes or changes a SCRAM user, for both mechanisms.
 func (s *Secure) AddUser(ctx context.Context, user, password string) error {
 	return s.admin(func(adm *kadm.Client) error {
-		var ups []kadm.UpsertSCRAM
-		for _, m := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} {
-			ups = append(ups, kadm.UpsertSCRAM{User: user, Mechanism: m, Iterations: 4096, Password: password})
-		}
-		res, err := adm.AlterUserSCRAMs(ctx, nil, ups)
-		if err == nil {
-			err = res.Error()
-		}
-		if err != nil {
-			return fmt.Errorf("kafka: SCRAM user %s: %w", user, err)
+		for _, m := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} { // a request may name a user once
+			res, err := adm.AlterUserSCRAMs(ctx, nil, []kadm.UpsertSCRAM{{User: user, Mechanism: m, Iterations: 4096, Password: password}})
+			if err == nil {
+				err = res.Error()
+			}
+			if err != nil {
+				return fmt.Errorf("kafka: SCRAM user %s: %w", user, err)
+			}
 		}
 		return nil
 	})
