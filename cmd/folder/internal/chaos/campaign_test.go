@@ -124,7 +124,9 @@ func (c *campaign) faults(d time.Duration) error {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		f := draw(c.rng)
 		what, err := f.do(c)
-		c.done[f.name]++
+		if what != notOurs {
+			c.done[f.name]++
+		}
 		c.logf("%s %s", f.name, what)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", f.name, what, err)

@@ -67,6 +67,9 @@ func (c *campaign) freezeLong() (string, error) {
 	return fmt.Sprintf("%s for %v", s.name, d), s.freeze(d)
 }
 
+// notOurs is what a fault says that this broker is not made to meet.
+const notOurs = "(not on this broker)"
+
 // outage takes the broker away for a while; workers are killed and started
 // meanwhile.
 func (c *campaign) outage(away, back func() error, most time.Duration) (string, error) {
@@ -77,7 +80,7 @@ func (c *campaign) outage(away, back func() error, most time.Duration) (string, 
 		acts = append(acts, []func() error{s.up, func() error { return s.down(true) }}[c.rng.IntN(2)])
 	}
 	if away == nil {
-		return "not ours", nil
+		return notOurs, nil
 	}
 	err := away()
 	time.Sleep(d) // how long it is away
