@@ -97,3 +97,25 @@ func TestStateBytesPerRowAreBound(t *testing.T) {
 		t.Errorf("want none, got %q", bad)
 	}
 }
+
+func TestNativeLoads(t *testing.T) {
+	for _, d := range []wire.Dialect{wire.DialectDeepStrike, wire.DialectEverruns} {
+		l := Native(d, "tasks", 120, 4, 3)
+		topic, parts := l.lane("tasks"), map[string]int32{}
+		for i, r := range l.Records {
+			if r.Topic != topic {
+				t.Fatalf("%s: record %d is for topic %s, the lane is %s", d, i, r.Topic, topic)
+			}
+			if p, ok := parts[string(r.Key)]; ok && p != r.Partition {
+				t.Fatalf("%s: session %s lies in partitions %d and %d", d, r.Key, p, r.Partition)
+			}
+			parts[string(r.Key)] = r.Partition
+		}
+		if len(parts) != l.Sessions || l.Sessions != 120 {
+			t.Errorf("%s: %d keys of %d sessions, want 120", d, len(parts), l.Sessions)
+		}
+		if n := len(l.Probes[topic]); n != 4 {
+			t.Errorf("%s: %d probes for 4 partitions", d, n)
+		}
+	}
+}

@@ -64,8 +64,8 @@ func (k *Kafka) Close() {
 
 // CreateTopics makes the topics of a stream; the lane has the given number of
 // partitions, the others one.
-func (k *Kafka) CreateTopics(ctx context.Context, stream string, partitions int32) error {
-	for _, t := range wire.TopicsOf(stream) {
+func (k *Kafka) CreateTopics(ctx context.Context, topics []wire.TopicRole, partitions int32) error {
+	for _, t := range topics {
 		n := int32(1)
 		if t.Role == wire.RoleLane {
 			n = partitions

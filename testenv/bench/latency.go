@@ -38,8 +38,8 @@ const warm = 2 * time.Second
 // must have a probe in front (WithProbe).
 func (b *Bench) Latency(ctx context.Context, stream, group string, l *Load, rate float64) (Latency, error) {
 	var out Latency
-	topic := laneOf(stream)
-	if err := b.Kafka.CreateTopics(ctx, stream, l.Partitions); err != nil {
+	topic := l.lane(stream)
+	if err := b.Kafka.CreateTopics(ctx, l.topics(stream), l.Partitions); err != nil {
 		return out, err
 	}
 	if err := b.Kafka.Produce(ctx, l.Records[:l.Partitions]); err != nil {
@@ -49,7 +49,7 @@ func (b *Bench) Latency(ctx context.Context, stream, group string, l *Load, rate
 	if err != nil {
 		return out, err
 	}
-	w, err := b.startWorker(stream, group)
+	w, err := b.startWorker(stream, group, l.Dialect)
 	if err != nil {
 		return out, err
 	}

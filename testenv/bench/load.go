@@ -13,7 +13,8 @@ import (
 // Load is what a case writes to the lane topic.
 type Load struct {
 	Name       string
-	Partitions int32 // of the lane; the other topics have one
+	Dialect    wire.Dialect // of the stream; the foreign ones have a lane alone
+	Partitions int32        // of the lane; the other topics have one
 	Records    []Placed
 	Probes     map[string][]wire.ID // by topic: sessions whose frontiers, together, show every partition
 	Sessions   int
@@ -67,7 +68,7 @@ func (l *Load) WithProbe(stream string) *Load {
 	for p, r := range log.Records {
 		front = append(front, Placed{r, int32(p)})
 	}
-	l.Records, l.Probes = append(front, l.Records...), map[string][]wire.ID{laneOf(stream): {probe.ID}}
+	l.Records, l.Probes = append(front, l.Records...), map[string][]wire.ID{l.lane(stream): {probe.ID}}
 	return l
 }
 

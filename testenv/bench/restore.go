@@ -36,12 +36,12 @@ type Restored struct {
 // another life of it takes until it is ready.
 func (b *Bench) Restore(ctx context.Context, stream, group string, l *Load) (Restored, error) {
 	r := Restored{Partials: l.Sessions}
-	topic := laneOf(stream)
+	topic := l.lane(stream)
 	ends, err := b.Kafka.Ends(ctx, topic)
 	if err != nil {
 		return r, err
 	}
-	w, err := b.startWorker(stream, group)
+	w, err := b.startWorker(stream, group, l.Dialect)
 	if err != nil {
 		return r, err
 	}

@@ -42,7 +42,7 @@ type Bench struct {
 
 // Preload creates the stream's topics and writes a load.
 func (b *Bench) Preload(ctx context.Context, stream string, l *Load) error {
-	if err := b.Kafka.CreateTopics(ctx, stream, l.Partitions); err != nil {
+	if err := b.Kafka.CreateTopics(ctx, l.topics(stream), l.Partitions); err != nil {
 		return err
 	}
 	return b.Kafka.Produce(ctx, l.Records)
@@ -51,7 +51,7 @@ func (b *Bench) Preload(ctx context.Context, stream string, l *Load) error {
 // Throughput lets a fresh worker catch up with a preloaded stream, after a
 // drain of the same topic.
 func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (Run, error) {
-	topic, ends := laneOf(stream), map[string]map[int32]int64{}
+	topic, ends := l.lane(stream), map[string]map[int32]int64{}
 	r := Run{Records: len(l.Records)}
 	var err error
 	for t := range l.Probes {
@@ -66,7 +66,7 @@ func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (
 	if err != nil {
 		return r, err
 	}
-	w, err := b.startWorker(stream, group)
+	w, err := b.startWorker(stream, group, l.Dialect)
 	if err != nil {
 		return r, err
 	}
@@ -103,8 +103,19 @@ func (b *Bench) Throughput(ctx context.Context, stream, group string, l *Load) (
 	return r, err
 }
 
-func laneOf(stream string) string {
-	for _, t := range wire.TopicsOf(stream) {
+// topics of a load's stream.
+func (l *Load) topics(stream string) []wire.TopicRole { return topicsOf(stream, l.Dialect) }
+
+func topicsOf(stream string, d wire.Dialect) []wire.TopicRole {
+	if d == wire.DialectAGDX {
+		return wire.TopicsOf(stream)
+	}
+	return []wire.TopicRole{{Topic: stream + ".events", Role: wire.RoleLane}}
+}
+
+// lane is the topic of a load's stream that most of it lies in.
+func (l *Load) lane(stream string) string {
+	for _, t := range l.topics(stream) {
 		if t.Role == wire.RoleLane {
 			return t.Topic
 		}

@@ -18,8 +18,13 @@ import (
 type Worker struct{ *folder.Worker }
 
 // startWorker starts one for a stream with an empty store.
-func (b *Bench) startWorker(stream, group string) (Worker, error) {
+func (b *Bench) startWorker(stream, group string, d wire.Dialect) (Worker, error) {
+	var topics []string
+	if d != wire.DialectAGDX { // the others' topics have no names of their own
+		topics = []string{topicsOf(stream, d)[0].Topic}
+	}
 	w, err := folder.New(folder.Options{
+		Dialect: d.String(), Topics: topics,
 		Bin: b.Folder, Brokers: b.Kafka.Addrs, Group: group, Instance: "bench", Stream: stream, Dir: b.Dir,
 		Extra: []string{"log: {level: warn, format: text}"},
 	})

@@ -26,6 +26,8 @@ type Options struct {
 	Group    string
 	Instance string // static member; empty: dynamic
 	Stream   string
+	Dialect  string   // empty: agdx
+	Topics   []string // beside those of the stream's name
 	Inboxes  []string
 	Others   map[string][]string // more streams, each with its inboxes
 	Dir      string              // gets the configuration and the store
@@ -98,12 +100,21 @@ func NewDemo(bin, dir string, args ...string) (*Worker, error) {
 
 // streams is the list of the streams in YAML.
 func (o *Options) streams() string {
-	entry := func(name string, inboxes []string) string {
-		return fmt.Sprintf("{name: %s, inboxes: [%s]}", name, strings.Join(inboxes, ", "))
+	entry := func(name, dialect string, topics, inboxes []string) string {
+		if dialect == "" {
+			dialect = "agdx"
+		}
+		list := func(name string, of []string) string {
+			if len(of) == 0 {
+				return ""
+			}
+			return fmt.Sprintf(", %s: [%s]", name, strings.Join(of, ", "))
+		}
+		return fmt.Sprintf("{name: %s, dialect: %s%s%s}", name, dialect, list("topics", topics), list("inboxes", inboxes))
 	}
-	all := []string{entry(o.Stream, o.Inboxes)}
+	all := []string{entry(o.Stream, o.Dialect, o.Topics, o.Inboxes)}
 	for _, name := range slices.Sorted(maps.Keys(o.Others)) {
-		all = append(all, entry(name, o.Others[name]))
+		all = append(all, entry(name, "", nil, o.Others[name]))
 	}
 	return strings.Join(all, ", ")
 }

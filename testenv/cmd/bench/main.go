@@ -15,6 +15,7 @@ import (
 
 	"sessionfold/testenv/bench"
 	"sessionfold/testenv/proc"
+	"sessionfold/wire"
 )
 
 type options struct {
@@ -23,6 +24,9 @@ type options struct {
 	sessions   int
 	long       int
 	mixed      int
+	deep       int
+	ever       int
+	native     float64
 	deltas     int
 	row        float64
 	partitions int
@@ -42,13 +46,16 @@ func main() {
 	var o options
 	var cases string
 	var rss float64
-	flag.StringVar(&cases, "cases", "short,long,mixed,deltas,latency", "which cases to run; there is also restore")
+	flag.StringVar(&cases, "cases", "short,long,mixed,deepstrike,everruns,deltas,latency", "which cases to run; there is also restore")
 	flag.IntVar(&o.partials, "partials", 1_000_000, "sessions of the restore case")
 	flag.DurationVar(&o.restore, "max-restore", 15*time.Second, "start to ready in the restore case; 0: no bound")
 	flag.IntVar(&o.runs, "runs", 5, "runs per throughput case; medians are shown")
 	flag.IntVar(&o.sessions, "sessions", 20_000, "sessions of the short case, 10 records each")
 	flag.IntVar(&o.long, "long", 2_000, "sessions of the long case, 98 records each")
 	flag.IntVar(&o.mixed, "mixed", 4_000, "sessions of the mixed case, of all kinds on all topics")
+	flag.IntVar(&o.deep, "deepstrike", 8_000, "sessions of the deepstrike case, about 25 records each")
+	flag.IntVar(&o.ever, "everruns", 5_000, "sessions of the everruns case, about 40 records each")
+	flag.Float64Var(&o.native, "floor-native", 150_000, "records per second of the deepstrike and the everruns case; 0: no floor")
 	flag.IntVar(&o.deltas, "deltas", 1_000, "state deltas of the deltas case")
 	flag.Float64Var(&o.row, "max-row", 310, "bytes per history row of the deltas case; 0: no bound")
 	flag.IntVar(&o.partitions, "partitions", 4, "partitions of the lane topic")
@@ -121,6 +128,9 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
+	if err := native(ctx, b, o); err != nil {
+		return err
+	}
 	if o.cases["deltas"] {
 		if err := deltas(ctx, b, o); err != nil {
 			return err
@@ -169,6 +179,26 @@ func throughput(ctx context.Context, b bench.Bench, stream string, l *bench.Load
 	bench.PrintRuns(os.Stdout, l, runs)
 	fmt.Println()
 	return runs, nil
+}
+
+// native runs the cases of the foreign dialects.
+func native(ctx context.Context, b bench.Bench, o options) error {
+	sessions := map[wire.Dialect]int{wire.DialectDeepStrike: o.deep, wire.DialectEverruns: o.ever}
+	for _, d := range []wire.Dialect{wire.DialectDeepStrike, wire.DialectEverruns} {
+		if !o.cases[d.String()] {
+			continue
+		}
+		runs, err := throughput(ctx, b, d.String(), bench.Native(d, d.String(), sessions[d], int32(o.partitions), 12), o.runs)
+		if err != nil {
+			return err
+		}
+		floors := o.floors
+		floors.Rate, floors.Ratio = o.native, 0
+		if bad := floors.Check(runs, nil); len(bad) > 0 {
+			return fmt.Errorf("bench: %s case: %s", d, strings.Join(bad, "; "))
+		}
+	}
+	return nil
 }
 
 // deltas folds the state deltas of one session and weighs what the changelog
