@@ -36,7 +36,11 @@ func (c *Consumer) Poll(ctx context.Context, max int) (fetched []wire.Fetched, n
 				err = ErrFenced
 			case errors.Is(p.Err, context.DeadlineExceeded) || errors.Is(p.Err, context.Canceled):
 			default:
-				notes = append(notes, fmt.Errorf("source: group %s: %w", c.cfg.Group, p.Err))
+				about := "group " + c.cfg.Group
+				if t.Topic != "" {
+					about = "topic " + t.Topic
+				}
+				notes = append(notes, fmt.Errorf("source: %s: %w", about, p.Err))
 			}
 		}
 	})

@@ -162,6 +162,7 @@ func TestKafkaACLs(t *testing.T) {
 		}
 		r.worker = r.another(fmt.Sprintf("without-%d", i))
 		r.worker.Env = append(env, "FOLDER_KAFKA_LEAVE_ON_STOP=true")
+		r.write(r.generated(uint64(20+i), 3)...) // something to fold and to commit
 		r.start()
 		says(t, r.worker, hints[g.resource])
 		if err := node.Allow(ctx, g.builder(t, user)); err != nil {

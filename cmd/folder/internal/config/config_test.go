@@ -94,6 +94,12 @@ func TestMessages(t *testing.T) {
 		{"keys of a foreign stream", "store: {dir: d}\nstreams: [{name: a, dialect: everruns, topics: [t], keys_file: /dev/null}]\n", []string{"streams[0].keys_file", "carry no signatures"}},
 		{"login without mechanism", small + "kafka: {sasl_user: me}\n", []string{"kafka.sasl_mechanism", "no mechanism"}},
 		{"no password", small + "kafka: {sasl_mechanism: PLAIN, sasl_user: me}\n", []string{"kafka.sasl_password_file", "not at all"}},
+		{"token without mechanism", small + "kafka: {oauth_token_file: /nope}\n", []string{"kafka.sasl_mechanism", "no mechanism"}},
+		{"token for a password", small + "kafka: {sasl_mechanism: SCRAM-SHA-512, sasl_user: me, sasl_password: x, oauth_scope: a}\n", []string{"SCRAM-SHA-512 takes no token"}},
+		{"password for a token", small + "kafka: {sasl_mechanism: OAUTHBEARER, sasl_user: me, oauth_token_file: /nope}\n", []string{"takes no user", "kafka.oauth_token_file", "no such file"}},
+		{"two tokens", small + "kafka: {sasl_mechanism: OAUTHBEARER, oauth_token_file: /nope, oauth_token_url: https://x}\n", []string{"twice or not at all", "needs a client and its secret"}},
+		{"no token", small + "kafka: {sasl_mechanism: OAUTHBEARER, oauth_client_id: me}\n", []string{"twice or not at all", "no effect without it"}},
+		{"token in the clear", small + "kafka: {sasl_mechanism: OAUTHBEARER, oauth_token_url: 'http://id.example/t', oauth_client_id: me, oauth_client_secret_file: /nope}\n", []string{"in the clear", "no such file"}},
 		{"key without tls", small + "kafka: {tls_key_file: /nope}\n", []string{"kafka.tls_key_file", "no effect without TLS", "go together", "no such file"}},
 		{"everything at once", "kafka: {brokers: [nohost], group: 'a b'}\n", []string{"4 problems", "kafka.brokers", "kafka.group", "streams", "store.dir"}},
 	} {
