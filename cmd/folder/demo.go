@@ -8,18 +8,27 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"sessionfold/cmd/folder/internal/config"
 	"sessionfold/cmd/folder/internal/daemon"
 	"sessionfold/testenv/agdxgen"
 	"sessionfold/testenv/broker"
 	"sessionfold/testenv/feed"
+	"sessionfold/testenv/nativegen"
+	"sessionfold/wire"
 )
 
 const demoStream = "demo"
+
+// demoForeign are the streams of the demo beside the one of AGDX; each has the
+// dialect's name, and one topic.
+var demoForeign = []wire.Dialect{wire.DialectDeepStrike, wire.DialectEverruns}
 
 // demoPlan makes the demo's log: the same plan gives the same records, so a
 // demo that is started again goes on where it stopped.
@@ -44,7 +53,7 @@ func demoCommand(c *cli) *cobra.Command {
 		Use:   "demo",
 		Short: "Broker, generated agent sessions, worker and reads in one process",
 		Long: "demo starts a Kafka broker inside this process, writes realistic agent sessions to it, folds them and\n" +
-			"serves the reads. Everything lies in one directory; started again it goes on where it stopped.",
+			"serves the reads: a stream of AGDX named demo, one of DeepStrike, one of Everruns. Everything lies in one directory; started again it goes on where it stopped.",
 		Args: args(cobra.NoArgs),
 	}
 	fs := cmd.Flags()
@@ -53,8 +62,8 @@ func demoCommand(c *cli) *cobra.Command {
 	admin := fs.String("admin", "127.0.0.1:9090", "address of health and metrics (FOLDER_ADMIN_LISTEN)")
 	level := fs.String("log", "warn", "least level of the logs: debug, info, warn, error")
 	fs.IntVar(&o.kafkaPort, "kafka-port", 0, "port of the broker on 127.0.0.1; 0 is a free one")
-	fs.Float64Var(&o.rate, "rate", 100, "records per second; 0 is as fast as possible")
-	fs.IntVar(&o.sessions, "sessions", 0, "sessions to write; 0 is no end")
+	fs.Float64Var(&o.rate, "rate", 100, "records per second of each stream; 0 is as fast as possible")
+	fs.IntVar(&o.sessions, "sessions", 0, "sessions to write to each stream; 0 is no end")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.rate < 0 || o.sessions < 0 {
 			return usageError{errors.New("--rate and --sessions are not negative")}
@@ -125,10 +134,13 @@ func (c *cli) demo(ctx context.Context, o *demoOptions, plan demoPlan) (err erro
 		return err
 	}
 	defer f.Close()
-	g := agdxgen.New(agdxgen.Options{Stream: demoStream, Seed: plan.Seed, Epoch: plan.Epoch, Sessions: plan.Sessions, Rate: plan.Rate})
-	had, err := f.Prepare(ctx, g.Topics(), 4)
-	if err != nil {
-		return err
+	logs := plan.logs()
+	var had uint64
+	for i := range logs {
+		if logs[i].had, err = f.Prepare(ctx, logs[i].Topics(), 4); err != nil {
+			return err
+		}
+		had += logs[i].had
 	}
 	d, err := daemon.New(&l.Config, build(), newLogger(c.err, &l.Config))
 	if err != nil {
@@ -140,11 +152,11 @@ func (c *cli) demo(ctx context.Context, o *demoOptions, plan demoPlan) (err erro
 	defer cancel()
 	fed := make(chan error, 1)
 	go func() {
-		n, err := f.Run(ctx, g, had, o.rate)
+		n, err := feedAll(ctx, f, logs, o.rate)
 		if err != nil {
 			cancel()
 		} else if ctx.Err() == nil {
-			fmt.Fprintf(c.out, "all %d sessions are written: %d records, %d of them now\n", g.Started(), had+n, n)
+			fmt.Fprintf(c.out, "all %d sessions are written to each of %d streams: %d records, %d of them now\n", plan.Sessions, len(logs), had+n, n)
 		}
 		fed <- err
 	}()
@@ -156,11 +168,50 @@ func (c *cli) demo(ctx context.Context, o *demoOptions, plan demoPlan) (err erro
 	return err
 }
 
+// demoLog is the log of one stream.
+type demoLog struct {
+	demoGenerator
+	had uint64 // records that an earlier start wrote
+}
+
+type demoGenerator interface {
+	feed.Generator
+	Topics() []wire.TopicRole
+}
+
+// logs are those of all dialects, AGDX first.
+func (p *demoPlan) logs() []demoLog {
+	out := []demoLog{{demoGenerator: agdxgen.New(agdxgen.Options{Stream: demoStream, Seed: p.Seed, Epoch: p.Epoch, Sessions: p.Sessions, Rate: p.Rate})}}
+	for _, d := range demoForeign {
+		out = append(out, demoLog{demoGenerator: nativegen.New(nativegen.Options{Dialect: d, Seed: p.Seed, Epoch: p.Epoch, Sessions: p.Sessions, Rate: p.Rate})})
+	}
+	return out
+}
+
+// feedAll writes all logs at the same time; one that fails ends the others.
+func feedAll(ctx context.Context, f *feed.Feed, logs []demoLog, rate float64) (uint64, error) {
+	var written atomic.Uint64
+	g, ctx := errgroup.WithContext(ctx)
+	for _, l := range logs {
+		g.Go(func() error {
+			n, err := f.Run(ctx, l, l.had, rate)
+			written.Add(n)
+			return err
+		})
+	}
+	err := g.Wait()
+	return written.Load(), err
+}
+
 // demoConfig is the worker's configuration: only its listeners may be chosen.
 func (c *cli) demoConfig(o *demoOptions, broker string) (*config.Loaded, error) {
+	streams := []string{"{name: " + demoStream + "}"}
+	for _, d := range demoForeign {
+		streams = append(streams, fmt.Sprintf("{name: %s, dialect: %s, topics: [%s.events]}", d, d, d))
+	}
 	flags := map[string]string{
 		"kafka.brokers": broker, "kafka.group": "demo", "kafka.instance": "demo", "kafka.session_timeout": "10s",
-		"streams": "[{name: " + demoStream + "}]", "store.dir": filepath.Join(o.dir, "index"), "output.replication_factor": "1",
+		"streams": "[" + strings.Join(streams, ", ") + "]", "store.dir": filepath.Join(o.dir, "index"), "output.replication_factor": "1",
 		"log.format": "text",
 	}
 	maps.Copy(flags, o.flags)
@@ -175,10 +226,15 @@ func (c *cli) demoConfig(o *demoOptions, broker string) (*config.Loaded, error) 
 
 func (c *cli) demoHello(o *demoOptions, addr string, d *daemon.Daemon, had uint64) {
 	reads := d.ReadsURL()
+	var others []string
+	for _, d := range demoForeign {
+		others = append(others, d.String())
+	}
 	if had > 0 {
 		fmt.Fprintf(c.out, "goes on behind %d records of an earlier start\n", had)
 	}
 	fmt.Fprintf(c.out, `broker   %s, its log and the index in %s
+streams  %s of AGDX; of the other dialects, by their names, %s
 reads    %s
 health   %s/readyz, metrics at /metrics
 
@@ -186,6 +242,7 @@ Look at it:
   curl -s '%s/sessions/%s?limit=5&total=true'
   curl -s '%s/sessions/%s?status=failed'
   folder sessions list --url %s
+  folder sessions list --url %s --stream everruns
   folder sessions events --url %s SESSION
 
 Prove it:
@@ -193,5 +250,5 @@ Prove it:
   folder replay demo.ndjson.gz --compare %s
 
 Ctrl-C ends it; the same command goes on where it stopped.
-`, addr, o.dir, reads, d.AdminURL(), reads, demoStream, reads, demoStream, reads, reads, addr, demoStream, reads)
+`, addr, o.dir, demoStream, strings.Join(others, ", "), reads, d.AdminURL(), reads, demoStream, reads, demoStream, reads, reads, reads, addr, demoStream, reads)
 }

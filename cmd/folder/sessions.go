@@ -79,6 +79,11 @@ func (r *remote) connect(c *cli, cmd *cobra.Command) (*client.Client, string, er
 		if have, err = cl.Streams(cmd.Context()); err != nil {
 			return nil, "", err
 		}
+		// A question about the wrong stream harms nobody, and says which it was.
+		if len(have) > 1 {
+			fmt.Fprintf(c.err, "stream %s; there are also %s (--stream)\n", have[0], strings.Join(have[1:], ", "))
+			have = have[:1]
+		}
 	}
 	stream, err := pick(r.stream, have)
 	return cl, stream, err

@@ -14,7 +14,13 @@ import (
 	"sessionfold/wire"
 )
 
-// Feed is a producer of one generated log.
+// Generator gives the records of a log one by one; false at the end
+// (agdxgen.Generator, nativegen.Generator).
+type Generator interface {
+	Next() (agdxgen.Event, bool)
+}
+
+// Feed is a producer of generated logs. Several may run at one time.
 type Feed struct {
 	cl  *kgo.Client
 	adm *kadm.Client
@@ -66,7 +72,7 @@ func (f *Feed) Prepare(ctx context.Context, topics []wire.TopicRole, partitions 
 // Run writes the log until its end or until ctx ends, then waits for what is
 // under way. The first skip records are passed over: they were written by an
 // earlier run. rate is in records per second, 0 is as fast as the broker takes.
-func (f *Feed) Run(ctx context.Context, g *agdxgen.Generator, skip uint64, rate float64) (written uint64, err error) {
+func (f *Feed) Run(ctx context.Context, g Generator, skip uint64, rate float64) (written uint64, err error) {
 	for range skip {
 		if _, ok := g.Next(); !ok {
 			return 0, nil
