@@ -48,7 +48,7 @@ func TestNamesLead(t *testing.T) {
 		named := map[string]intstr.IntOrString{}
 		for name, s := range d.services {
 			for _, p := range s.Spec.Ports {
-				named["Service "+name] = p.TargetPort
+				named["Service "+name+" "+p.Name] = p.TargetPort
 			}
 		}
 		for _, r := range d.network.Spec.Ingress {
