@@ -49,6 +49,10 @@ func (d *nativeDecoder) batch(src *Source, raw []Raw, one func(*Raw)) []Record {
 		d.recs = make([]Record, len(raw))
 	}
 	d.recs = d.recs[:len(raw)]
+	// Every record has one of these and some of the others: grown one by one they
+	// would be copied again and again.
+	d.natives, d.rares = room(d.natives, len(raw)), room(d.rares, len(raw))
+	d.says, d.items = room(d.says, len(raw)), room(d.items, 4*len(raw))
 	d.shapes.reset()
 	d.usages, d.lives, d.starts = d.usages[:0], d.lives[:0], d.starts[:0]
 	d.rares, d.natives, d.says, d.links = d.rares[:0], d.natives[:0], d.says[:0], d.links[:0]
@@ -62,6 +66,14 @@ func (d *nativeDecoder) batch(src *Source, raw []Raw, one func(*Raw)) []Record {
 		d.finish()
 	}
 	return d.recs
+}
+
+// room gives a slab with space for n entries; what it holds is not kept.
+func room[T any](slab []T, n int) []T {
+	if cap(slab) < n {
+		return make([]T, 0, n)
+	}
+	return slab
 }
 
 func (d *nativeDecoder) begin(raw *Raw, rec *Record) {
