@@ -25,7 +25,6 @@ type deep struct {
 	turn     int // of the run
 	effects  int
 	tokens   uint64 // of the run
-	last     []byte // the line that was written last, and its kind
 }
 
 // deepID is the id of a session as hosts spell it: a UUID, a ULID, a name.
