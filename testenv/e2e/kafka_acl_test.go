@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -200,5 +201,22 @@ func TestKafkaLogins(t *testing.T) {
 		if strings.Contains(out, c.right) || c.wrong != "x" && strings.Contains(out, c.wrong) {
 			t.Errorf("%s: a secret is shown:\n%s", c.mechanism, out)
 		}
+	}
+	// A certificate of the authority is a login too.
+	pair, err := node.Auth.Issue("client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+	if err := errors.Join(os.WriteFile(cert, pair.Cert, 0o600), os.WriteFile(key, pair.Key, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"FOLDER_KAFKA_BROKERS=" + node.MTLS, "FOLDER_KAFKA_TLS=true", "FOLDER_KAFKA_TLS_CA_FILE=" + node.CA}
+	if out, err := r.cliEnv(append(env, "FOLDER_KAFKA_TLS_CERT_FILE="+cert, "FOLDER_KAFKA_TLS_KEY_FILE="+key), "topics", "check", "--config", r.worker.Config()); err == nil || !in(out) {
+		t.Errorf("mTLS: %v\n%s", err, out)
+	}
+	if out, err := r.cliEnv(env, "topics", "check", "--config", r.worker.Config(), "--within=15s"); err == nil || in(out) || !strings.Contains(out, "kafka.tls_cert_file") {
+		t.Errorf("mTLS without a certificate: %v\n%s", err, out)
 	}
 }
