@@ -45,7 +45,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	for form, text := range map[string]string{
 		"config print": l.YAML(), "json": string(js), "a log": logs.String(),
 		"%v": fmt.Sprintf("%v", l.Config), "%+v": fmt.Sprintf("%+v", *l), "%#v": fmt.Sprintf("%#v", l.Config),
-		"%s": fmt.Sprintf("is %s", l.Kafka.SASLPassword), "%q": fmt.Sprintf("%q", l.Kafka.SASLPassword), "%x": fmt.Sprintf("%x", l.Kafka.SASLPassword),
+		"%s": fmt.Sprintf("is %s!", l.Kafka.SASLPassword), "%q": fmt.Sprintf("%q", l.Kafka.SASLPassword), "%x": fmt.Sprintf("%x", l.Kafka.SASLPassword),
 		"docs": Docs(),
 	} {
 		if strings.Contains(text, hunter) || strings.Contains(text, fmt.Sprintf("%x", hunter)) {
