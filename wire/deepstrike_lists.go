@@ -33,7 +33,7 @@ func (d *deepDecoder) toolCall() {
 			if r.isText() {
 				e.arguments = append(e.arguments, r.text()...)
 			} else {
-				e.arguments = append(e.arguments, r.raw(d.value)...)
+				e.arguments = append(e.arguments, r.raw()...)
 			}
 			e.callsKnown = e.callsKnown && !r.bad && d.namesOf(e.arguments[from:])
 		default:
@@ -81,7 +81,7 @@ func (d *deepDecoder) toolResults() {
 			case "is_fatal":
 				fatal, _ = r.boolean()
 			case "output", "content":
-				e.resultBytes += uint64(len(r.raw(d.value)))
+				e.resultBytes += uint64(len(r.raw()))
 			default:
 				r.skip()
 			}
