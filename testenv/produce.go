@@ -26,13 +26,21 @@ type Writer struct {
 // map says nothing), and the inboxes with one partition each.
 func (k *Kafka) NewWriter(tb testing.TB, stream string, partitions map[wire.Role]int32, inboxes ...string) *Writer {
 	tb.Helper()
-	w := &Writer{tb: tb, k: k, parts: map[string]int32{}}
+	parts := map[string]int32{}
 	for _, t := range wire.TopicsOf(stream) {
-		w.parts[t.Topic] = max(1, partitions[t.Role])
+		parts[t.Topic] = max(1, partitions[t.Role])
 	}
 	for _, t := range inboxes {
-		w.parts[t] = 1
+		parts[t] = 1
 	}
+	return k.NewTopicWriter(tb, parts)
+}
+
+// NewTopicWriter creates topics with their partitions, those of a foreign stream
+// for example.
+func (k *Kafka) NewTopicWriter(tb testing.TB, parts map[string]int32) *Writer {
+	tb.Helper()
+	w := &Writer{tb: tb, k: k, parts: parts}
 	for topic, n := range w.parts {
 		k.Create(tb, topic, n)
 	}

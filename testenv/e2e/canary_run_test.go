@@ -57,7 +57,7 @@ func TestContentNeverLeaks(t *testing.T) {
 	s.folded()
 	r.stop()
 	s.files()
-	s.store()
+	s.store(10_000)
 	out, err := r.cli("check-store", "--config", r.worker.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -259,9 +259,22 @@ func (s *search) admin() {
 // commands are those that print something of a running worker.
 func (s *search) commands() {
 	s.r.Helper()
+	// The keys file cannot be read just now.
+	s.printed(s.log.Session("canary", "x").ID.String(), "--streams", "[{name: "+s.r.stream+", inboxes: ["+s.r.stream+".reviewer.inbox]}]")
+	out, err := s.r.cli("config", "validate", "--config", s.r.worker.Config())
+	if err == nil {
+		s.r.Errorf("a keys file that cannot be used is found valid:\n%s", out)
+	}
+	s.look("config validate", []byte(out+fmt.Sprint(err)))
+}
+
+// printed runs commands about a session and its stream; streams are arguments for
+// those that need a configuration that is valid.
+func (s *search) printed(id string, streams ...string) {
+	s.r.Helper()
 	config := []string{"--config", s.r.worker.Config()}
+	valid := append(slices.Clone(config), streams...)
 	remote := []string{"--url", s.r.worker.Reads, "--stream", s.r.stream}
-	id := s.log.Session("canary", "x").ID.String()
 	log := filepath.Join(s.r.TempDir(), "log.ndjson")
 	run := func(place string, args []string, allowed ...fate) {
 		s.r.Helper()
@@ -271,15 +284,8 @@ func (s *search) commands() {
 		}
 		s.look(place, []byte(out), allowed...)
 	}
-	// The keys file cannot be read just now.
-	streams := "[{name: " + s.r.stream + ", inboxes: [" + s.r.stream + ".reviewer.inbox]}]"
 	run("config print", append([]string{"config", "print"}, config...))
-	run("config validate", append([]string{"config", "validate", "--streams", streams}, config...))
-	out, err := s.r.cli(append([]string{"config", "validate"}, config...)...)
-	if err == nil {
-		s.r.Errorf("a keys file that cannot be used is found valid:\n%s", out)
-	}
-	s.look("config validate", []byte(out+fmt.Sprint(err)))
+	run("config validate", append([]string{"config", "validate"}, valid...))
 	for _, form := range []string{"--json=true", "--json=false"} {
 		run("sessions list", append([]string{"sessions", "list", form}, remote...), kept)
 		run("sessions events", append([]string{"sessions", "events", id, form}, remote...), kept)
@@ -288,10 +294,10 @@ func (s *search) commands() {
 	// An export is the log itself, so it holds everything, in base64.
 	run("export", append([]string{"export", "--output", log, "--stream", s.r.stream}, config...))
 	s.exported(log)
-	run("replay", []string{"replay", log, "--json"}, kept)
-	run("replay --events", []string{"replay", log, "--events", id}, kept)
-	run("replay --compare", append([]string{"replay", log, "--compare", s.r.worker.Reads, "--stream", s.r.stream, "--streams", streams}, config...))
-	run("verify", append([]string{"verify", "--streams", streams}, config...))
+	run("replay", append([]string{"replay", log, "--json", "--stream", s.r.stream}, valid...), kept)
+	run("replay --events", append([]string{"replay", log, "--events", id, "--stream", s.r.stream}, valid...), kept)
+	run("replay --compare", append([]string{"replay", log, "--compare", s.r.worker.Reads, "--stream", s.r.stream}, valid...))
+	run("verify", append([]string{"verify"}, valid...))
 }
 
 // exported sees that the export holds what it must: it shows that the search

@@ -62,34 +62,43 @@ func newRigOn(t *testing.T, k *testenv.Kafka) *rig {
 	r := &rig{T: t, kafka: k, stream: testenv.Name(t), want: newExpectation(), bin: binary(t)}
 	inbox := r.stream + ".reviewer.inbox"
 	r.writer = r.kafka.NewWriter(t, r.stream, partitions, inbox)
-	t.Cleanup(func() {
+	r.cleanTopics()
+	r.worker = r.another("e2e")
+	return r
+}
+
+// cleanTopics removes what a worker of the rig writes from real brokers.
+func (r *rig) cleanTopics() {
+	r.Cleanup(func() {
 		if r.kafka.Real {
 			topics := []string{r.changesTopic()}
 			for topic := range r.writer.Topics() {
 				topics = append(topics, r.stream+"-"+topic+"-changelog")
 			}
-			r.kafka.Delete(t, topics...)
+			r.kafka.Delete(r, topics...)
 		}
 	})
-	r.worker = r.another("e2e")
-	return r
 }
 
 // another plans one more worker of the same group, with a store of its own.
 func (r *rig) another(instance string) *folder.Worker {
 	r.Helper()
-	w, err := folder.New(folder.Options{
-		Bin: r.bin, Brokers: r.kafka.Addrs, Group: r.stream, Instance: instance, Stream: r.stream,
-		Inboxes: []string{r.stream + ".reviewer.inbox"}, Dir: r.TempDir(),
-		Extra: []string{"log: {level: warn, format: text}"},
-	})
+	return r.plan(folder.Options{Instance: instance, Inboxes: []string{r.stream + ".reviewer.inbox"}})
+}
+
+// plan is another with what is particular about it.
+func (r *rig) plan(o folder.Options) *folder.Worker {
+	r.Helper()
+	o.Bin, o.Brokers, o.Group, o.Stream, o.Dir = r.bin, r.kafka.Addrs, r.stream, r.stream, r.TempDir()
+	o.Extra = []string{"log: {level: warn, format: text}"}
+	w, err := folder.New(o)
 	if err != nil {
 		r.Fatal(err)
 	}
 	r.Cleanup(func() {
 		w.Kill()
 		if r.Failed() {
-			r.Logf("the last words of worker %s:\n%s", instance, w.Log())
+			r.Logf("the last words of worker %s:\n%s", o.Instance, w.Log())
 		}
 	})
 	return w
