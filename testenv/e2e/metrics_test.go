@@ -115,7 +115,7 @@ func TestMetricsMove(t *testing.T) {
 	r.start()
 
 	// Work, and records that are none.
-	r.write(r.generated(91, 60)...)
+	r.write(r.clean(91, 60)...)
 	l := r.log()
 	bad := l.Session("bad", "planner")
 	for range 2 {
@@ -141,7 +141,7 @@ func TestMetricsMove(t *testing.T) {
 	refuse := func() { r.set(r.changelog(), "max.message.bytes", "100") }
 	accept := func() { r.set(r.changelog(), "max.message.bytes", "4194304") }
 	refuse()
-	r.write(r.generated(92, 60)...)
+	r.write(r.clean(92, 60)...)
 	r.meters(r.worker, "while the changelog refuses records",
 		above(0, "commit_failures_total", `where="produce"`), above(0, "source_lag_records", lane), above(0, "source_lag_seconds", lane),
 		above(before.sum("restores_total"), "restores_total"))
@@ -187,7 +187,7 @@ func TestMetricsMove(t *testing.T) {
 
 	// What is deleted before it is folded is a gap, as wide as it is.
 	refuse()
-	r.write(r.generated(93, 60)...)
+	r.write(r.clean(93, 60)...)
 	behind := r.meters(r.worker, "while the changelog refuses records", above(0, "commit_failures_total", `where="produce"`),
 		above(0, "source_lag_records", lane, `partition="0"`))
 	lost := float64(r.deleted(0)) - behind.sum("source_next_offset", lane, `partition="0"`)

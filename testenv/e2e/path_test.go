@@ -11,8 +11,18 @@ import (
 
 // generated is a realistic log of the rig's stream.
 func (r *rig) generated(seed uint64, sessions int) []agdxlog.Record {
+	return r.generate(agdxgen.Options{Seed: seed, Sessions: sessions})
+}
+
+// clean is generated without bad records: how many there are hangs on the
+// stream's name too, which is another one in each run.
+func (r *rig) clean(seed uint64, sessions int) []agdxlog.Record {
+	return r.generate(agdxgen.Options{Seed: seed, Sessions: sessions, Clean: true})
+}
+
+func (r *rig) generate(o agdxgen.Options) []agdxlog.Record {
+	o.Stream, o.Epoch = r.stream, time.UnixMilli(1_800_000_000_000+int64(o.Seed)<<20)
 	var rs []agdxlog.Record
-	o := agdxgen.Options{Stream: r.stream, Seed: seed, Sessions: sessions, Epoch: time.UnixMilli(1_800_000_000_000 + int64(seed)<<20)}
 	for e := range agdxgen.New(o).All() {
 		rs = append(rs, e.Record)
 	}
