@@ -29,9 +29,6 @@ func (r *jsonTokens) key() []byte {
 	return unquote(raw)
 }
 
-// name passes over a key.
-func (r *jsonTokens) name() { r.jsonReader.key() }
-
 // text gives a text, nil for a value of another type. It allocates only for
 // escapes.
 func (r *jsonTokens) text() []byte {
