@@ -177,11 +177,7 @@ func TestOneInstanceTwice(t *testing.T) {
 	r.ends(r.worker, "instance")
 	r.worker = twin
 	r.moves(2 * time.Minute)
-	stop()
-	r.await(2 * time.Minute)
-	r.sameAsReplay()
-	r.changesAreWhole()
-	r.stop()
+	r.endsWhole(stop)
 }
 
 // A second process on a directory that is in use ends at once and says why,
@@ -207,11 +203,7 @@ func TestOneDirectoryTwice(t *testing.T) {
 	if now, err := r.members(t.Context()); err != nil || !reflect.DeepEqual(now, was) {
 		t.Errorf("the group is %v (%v), it was %v", now, err, was)
 	}
-	stop()
-	r.await(2 * time.Minute)
-	r.sameAsReplay()
-	r.changesAreWhole()
-	r.stop()
+	r.endsWhole(stop)
 }
 
 // ends waits until a worker has ended by itself, with an error that says why.
@@ -255,11 +247,7 @@ func TestOneThreeOne(t *testing.T) {
 	c.Kill()
 	r.shared(90*time.Second, "e2e")
 	r.moves(2 * time.Minute)
-	stop()
-	r.await(2 * time.Minute)
-	r.sameAsReplay()
-	r.changesAreWhole()
-	r.stop()
+	r.endsWhole(stop)
 }
 
 // A worker is frozen within a transaction for longer than that may take, but
@@ -284,9 +272,5 @@ func TestTransactionTimesOut(t *testing.T) {
 		}
 		r.moves(2 * time.Minute)
 	}
-	stop()
-	r.await(2 * time.Minute)
-	r.sameAsReplay()
-	r.changesAreWhole()
-	r.stop()
+	r.endsWhole(stop)
 }

@@ -51,11 +51,7 @@ func TestKafkaBrokersGoUnderLoad(t *testing.T) {
 			r.moves(2 * time.Minute)
 		}
 	}
-	stop()
-	r.await(2 * time.Minute)
-	r.sameAsReplay()
-	r.changesAreWhole()
-	r.stop()
+	r.endsWhole(stop)
 }
 
 func gone(ctx context.Context, n *kafka.Node, how string) error {
@@ -93,11 +89,7 @@ func TestKafkaLeadersMoveUnderLoad(t *testing.T) {
 		t.Logf("%d leaders moved", moved)
 		r.moves(2 * time.Minute)
 	}
-	stop()
-	r.await(2 * time.Minute)
-	r.sameAsReplay()
-	r.changesAreWhole()
-	r.stop()
+	r.endsWhole(stop)
 }
 
 // moveLeaders makes the next replica of every partition its preferred one and

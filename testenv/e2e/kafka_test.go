@@ -76,6 +76,16 @@ func (r *rig) load(seed uint64, rate float64) (stop func()) {
 	}
 }
 
+// endsWhole ends a load and the worker: everything was folded, once, and told of.
+func (r *rig) endsWhole(stop func()) {
+	r.Helper()
+	stop()
+	r.await(2 * time.Minute)
+	r.sameAsReplay()
+	r.changesAreWhole()
+	r.stop()
+}
+
 // offsets of the group. A client remembers the group's coordinator for as long
 // as that broker is gone, so this is one that knows nothing yet; and it gives up
 // soon on a broker that is frozen.

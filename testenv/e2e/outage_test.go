@@ -42,11 +42,7 @@ func (r *rig) outage(lasting time.Duration, down, up func()) {
 	}
 	up()
 	r.moves(2 * time.Minute)
-	stop()
-	r.await(2 * time.Minute)
-	r.sameAsReplay()
-	r.changesAreWhole()
-	r.stop()
+	r.endsWhole(stop)
 }
 
 // brokersOut is how long the brokers are out: by default as long as a test may
