@@ -12,6 +12,7 @@ import (
 
 	"sessionfold/testenv"
 	"sessionfold/testenv/folder"
+	"sessionfold/wire"
 )
 
 // brief makes a worker's session short, so that tests of it are.
@@ -32,42 +33,8 @@ func newSlowRig(t *testing.T) *rig {
 	return newRig(t)
 }
 
-// members gives the partitions of each member of the group, by instance.
-func (r *rig) members(ctx context.Context) (map[string][]string, error) {
-	ds, err := r.kafka.Admin.DescribeGroups(ctx, r.stream)
-	if err != nil {
-		return nil, err
-	}
-	g := ds[r.stream]
-	if g.Err != nil {
-		return nil, g.Err
-	}
-	if g.State != "Stable" {
-		return nil, fmt.Errorf("the group is %s", g.State)
-	}
-	out := map[string][]string{}
-	for _, m := range g.Members {
-		if m.InstanceID == nil {
-			return nil, fmt.Errorf("member %s is not static", m.MemberID)
-		}
-		a, ok := m.Assigned.AsConsumer()
-		if !ok {
-			return nil, fmt.Errorf("member %s has no assignment of a consumer", m.MemberID)
-		}
-		ps := []string{}
-		for _, t := range a.Topics {
-			for _, p := range t.Partitions {
-				ps = append(ps, fmt.Sprintf("%s[%d]", t.Topic, p))
-			}
-		}
-		slices.Sort(ps)
-		out[*m.InstanceID] = ps
-	}
-	return out, nil
-}
-
 // shared waits until the instances share all partitions and the group rests.
-func (r *rig) shared(within time.Duration, instances ...string) map[string][]string {
+func (r *rig) shared(within time.Duration, instances ...string) map[string][]wire.TopicPartition {
 	r.Helper()
 	all := 0
 	for _, n := range r.writer.Topics() {
@@ -76,9 +43,9 @@ func (r *rig) shared(within time.Duration, instances ...string) map[string][]str
 	all -= int(r.writer.Topics()[r.stream+".agent.heartbeats"]) // read outside the group
 	ctx, cancel := context.WithTimeout(r.Context(), within+5*time.Second)
 	defer cancel()
-	var out map[string][]string
+	var out map[string][]wire.TopicPartition
 	testenv.Eventually(r, within, func() (err error) {
-		if out, err = r.members(ctx); err != nil {
+		if out, err = r.kafka.Members(ctx, r.stream); err != nil {
 			return err
 		}
 		n := 0
@@ -187,7 +154,7 @@ func TestOneDirectoryTwice(t *testing.T) {
 	stop := r.load(61, 300)
 	r.start()
 	r.moves(2 * time.Minute)
-	was, err := r.members(t.Context())
+	was, err := r.kafka.Members(t.Context(), r.stream)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +167,7 @@ func TestOneDirectoryTwice(t *testing.T) {
 		r.ends(second, "another process has this store open (stop it, or give this one another directory)")
 		r.moves(2 * time.Minute)
 	}
-	if now, err := r.members(t.Context()); err != nil || !reflect.DeepEqual(now, was) {
+	if now, err := r.kafka.Members(t.Context(), r.stream); err != nil || !reflect.DeepEqual(now, was) {
 		t.Errorf("the group is %v (%v), it was %v", now, err, was)
 	}
 	r.endsWhole(stop)

@@ -86,26 +86,9 @@ func (r *rig) endsWhole(stop func()) {
 	r.stop()
 }
 
-// offsets of the group. A client remembers the group's coordinator for as long
-// as that broker is gone, so this is one that knows nothing yet; and it gives up
-// soon on a broker that is frozen.
-func (r *rig) offsets(ctx context.Context) (kadm.OffsetResponses, error) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(r.kafka.Addrs...), kgo.RetryTimeout(5*time.Second),
-		kgo.DialTimeout(time.Second), kgo.RequestTimeoutOverhead(time.Second))
-	if err != nil {
-		return nil, err
-	}
-	defer cl.Close()
-	os, err := kadm.NewClient(cl).FetchOffsets(ctx, r.stream)
-	if err == nil {
-		err = os.Error()
-	}
-	return os, err
-}
-
 // committed is the sum of the group's offsets.
 func (r *rig) committed(ctx context.Context) (sum int64, err error) {
-	os, err := r.offsets(ctx)
+	os, err := r.kafka.Offsets(ctx, r.stream)
 	os.Each(func(o kadm.OffsetResponse) { sum += max(0, o.At) })
 	return sum, err
 }
@@ -140,22 +123,7 @@ func (r *rig) folded(within time.Duration, topic string) {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), within+5*time.Second)
 	defer cancel()
-	testenv.Eventually(r, within, func() error {
-		ends, err := r.kafka.Admin.ListEndOffsets(ctx, topic)
-		if err != nil {
-			return err
-		}
-		os, err := r.offsets(ctx)
-		if err != nil {
-			return err
-		}
-		for _, end := range ends.Offsets()[topic] {
-			if o, _ := os.Lookup(topic, end.Partition); o.At < end.At {
-				return fmt.Errorf("%s[%d] ends at %d and is folded to %d", topic, end.Partition, end.At, o.At)
-			}
-		}
-		return nil
-	})
+	testenv.Eventually(r, within, func() error { return r.kafka.Folded(ctx, r.stream, topic) })
 }
 
 // held counts the records that the brokers hold of a topic, markers left out.
