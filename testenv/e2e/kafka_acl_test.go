@@ -11,69 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-
 	"sessionfold/testenv"
 	"sessionfold/testenv/folder"
 	"sessionfold/testenv/kafka"
 )
-
-// A grant is a row of the table in docs/security.md.
-type grant struct{ op, resource, pattern, name string }
-
-func (g grant) String() string { return g.op + " on " + g.resource + " " + g.name }
-
-// builder makes the ACL of a user.
-func (g grant) builder(t *testing.T, user string) *kadm.ACLBuilder {
-	t.Helper()
-	b := kadm.NewACLs().Allow("User:" + user).AllowHosts("*")
-	switch g.op {
-	case "READ":
-		b.Operations(kadm.OpRead)
-	case "WRITE":
-		b.Operations(kadm.OpWrite)
-	default:
-		t.Fatalf("operation %s of docs/security.md is unknown here", g.op)
-	}
-	switch g.pattern {
-	case "prefixed":
-		b.ResourcePatternType(kadm.ACLPatternPrefixed)
-	case "literal":
-		b.ResourcePatternType(kadm.ACLPatternLiteral)
-	default:
-		t.Fatalf("pattern %s of docs/security.md is unknown here", g.pattern)
-	}
-	switch g.resource {
-	case "topic":
-		b.Topics(g.name)
-	case "group":
-		b.Groups(g.name)
-	case "transactional id":
-		b.TransactionalIDs(g.name)
-	default:
-		t.Fatalf("resource %s of docs/security.md is unknown here", g.resource)
-	}
-	return b
-}
-
-// documented reads the grants that the documentation calls sufficient, for
-// another stream and group.
-func documented(t *testing.T, stream, group string) (gs []grant) {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	row := regexp.MustCompile("(?m)^\\| ([A-Z]+) \\| ([a-z ]+) \\| ([a-z]+) \\| `([^`]+)` \\|")
-	names := strings.NewReplacer("agents.", stream+".", "sessionfold", group)
-	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
-		gs = append(gs, grant{m[1], m[2], m[3], names.Replace(m[4])})
-	}
-	if len(gs) < 5 {
-		t.Fatalf("docs/security.md lists only %v", gs)
-	}
-	return gs
-}
 
 // secureNode is a broker with StandardAuthorizer and a rig on its open listener.
 func secureNode(t *testing.T) (*kafka.Secure, *rig) {
@@ -138,11 +79,12 @@ func TestKafkaACLs(t *testing.T) {
 	if out, err := r.cli("topics", "create", "--config", r.worker.Config(), "--output.replication_factor=1"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	grants := documented(t, r.stream, r.stream)
-	for _, g := range grants {
-		if err := node.Allow(ctx, g.builder(t, user)); err != nil {
-			t.Fatal(err)
-		}
+	grants, err := kafka.Documented(r.stream, r.stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Allow(ctx, user, grants...); err != nil {
+		t.Fatal(err)
 	}
 	env := append(login(t, node, "SCRAM-SHA-512", user, password), "FOLDER_OUTPUT_CREATE_TOPICS=false", "FOLDER_KAFKA_SESSION_TIMEOUT=6s")
 	r.worker.Env = env
@@ -154,19 +96,19 @@ func TestKafkaACLs(t *testing.T) {
 		t.Errorf("with all grants: %v\n%s", err, out)
 	}
 	for i, g := range grants {
-		if err := node.Forbid(ctx, g.builder(t, user)); err != nil {
+		if err := node.Forbid(ctx, user, g); err != nil {
 			t.Fatal(err)
 		}
 		out, err := r.cliEnv(env, "topics", "check", "--config", r.worker.Config())
-		if err == nil || !regexp.MustCompile(`(?m)^wrong +`+g.resource+` `+regexp.QuoteMeta(g.name)).MatchString(out) || !strings.Contains(out, "hint: grant "+g.op) {
+		if err == nil || !regexp.MustCompile(`(?m)^wrong +`+g.Resource+` `+regexp.QuoteMeta(g.Name)).MatchString(out) || !strings.Contains(out, "hint: grant "+g.Op) {
 			t.Errorf("folder topics check without %s: %v\n%s", g, err, out)
 		}
 		r.worker = r.another(fmt.Sprintf("without-%d", i))
 		r.worker.Env = append(env, "FOLDER_KAFKA_LEAVE_ON_STOP=true")
 		r.write(r.generated(uint64(20+i), 3)...) // something to fold and to commit
 		r.start()
-		says(t, r.worker, hints[g.resource])
-		if err := node.Allow(ctx, g.builder(t, user)); err != nil {
+		says(t, r.worker, hints[g.Resource])
+		if err := node.Allow(ctx, user, g); err != nil {
 			t.Fatal(err)
 		}
 		r.await(3 * time.Minute)

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,38 +102,44 @@ func (s *Secure) AddUser(ctx context.Context, user, password string) error {
 	})
 }
 
-// Allow grants what the builder says.
-func (s *Secure) Allow(ctx context.Context, b *kadm.ACLBuilder) error {
+// Allow gives a user rights.
+func (s *Secure) Allow(ctx context.Context, user string, gs ...Grant) error {
 	return s.admin(func(adm *kadm.Client) error {
-		res, err := adm.CreateACLs(ctx, b)
-		for _, r := range res {
-			if err == nil {
-				err = r.Err
+		for _, g := range gs {
+			b, err := g.ACL(user)
+			if err != nil {
+				return err
 			}
-		}
-		if err != nil {
-			return fmt.Errorf("kafka: grant: %w", err)
+			res, err := adm.CreateACLs(ctx, b)
+			for _, r := range res {
+				err = errors.Join(err, r.Err)
+			}
+			if err != nil {
+				return fmt.Errorf("kafka: grant %s: %w", g, err)
+			}
 		}
 		return nil
 	})
 }
 
-// Forbid takes a grant back.
-func (s *Secure) Forbid(ctx context.Context, b *kadm.ACLBuilder) error {
+// Forbid takes a right back.
+func (s *Secure) Forbid(ctx context.Context, user string, g Grant) error {
 	return s.admin(func(adm *kadm.Client) error {
+		b, err := g.ACL(user)
+		if err != nil {
+			return err
+		}
 		res, err := adm.DeleteACLs(ctx, b)
 		n := 0
 		for _, r := range res {
-			if err == nil {
-				err = r.Err
-			}
+			err = errors.Join(err, r.Err)
 			n += len(r.Deleted)
 		}
 		if err == nil && n == 0 {
-			err = fmt.Errorf("nothing was granted")
+			err = errors.New("nothing was granted")
 		}
 		if err != nil {
-			return fmt.Errorf("kafka: take a grant back: %w", err)
+			return fmt.Errorf("kafka: take back %s: %w", g, err)
 		}
 		return nil
 	})
