@@ -203,9 +203,9 @@ func (r *rig) awaitHere(ids ...wire.ID) {
 			return err
 		}
 		for _, id := range ids {
-			want := r.want.sessions[id]
-			if s := got[id]; want != nil && s.Events != want.events {
-				return fmt.Errorf("session %s shows %d records of %d", id, s.Events, want.events)
+			want := r.want.Sessions[id]
+			if s := got[id]; want != nil && s.Events != want.Events {
+				return fmt.Errorf("session %s shows %d records of %d", id, s.Events, want.Events)
 			}
 		}
 		return nil

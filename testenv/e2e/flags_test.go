@@ -24,7 +24,7 @@ func (r *rig) dated(rec agdxlog.Record, at time.Time) {
 	for _, h := range rec.Headers {
 		k.Headers = append(k.Headers, kgo.RecordHeader{Key: h.Key, Value: h.Value})
 	}
-	r.want.add(rec)
+	r.want.Add(rec)
 	cl := r.kafka.Client(r, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	defer cl.Close()
 	if err := cl.ProduceSync(r.Context(), k).FirstErr(); err != nil {

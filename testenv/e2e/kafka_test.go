@@ -61,7 +61,7 @@ func (r *rig) load(seed uint64, rate float64) (stop func()) {
 		for ctx.Err() == nil {
 			for ; n < int(time.Since(began).Seconds()*rate); n++ {
 				e, _ := g.Next()
-				r.want.add(e.Record)
+				r.want.Add(e.Record)
 				r.writer.Put(e.Record)
 			}
 			time.Sleep(5 * time.Millisecond) // the rate, not a wait
@@ -72,7 +72,7 @@ func (r *rig) load(seed uint64, rate float64) (stop func()) {
 		cancel()
 		<-wrote
 		r.writer.Flush()
-		r.Logf("%d records in %d sessions", r.want.records, len(r.want.sessions))
+		r.Logf("%d records in %d sessions", r.want.Records, len(r.want.Sessions))
 	}
 }
 

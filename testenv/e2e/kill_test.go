@@ -54,7 +54,7 @@ func TestKill(t *testing.T) {
 		for ctx.Err() == nil {
 			for ; n < int(time.Since(began).Seconds()*loadRate); n++ {
 				e, _ := g.Next()
-				r.want.add(e.Record)
+				r.want.Add(e.Record)
 				r.writer.Put(e.Record)
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -96,7 +96,7 @@ func TestKill(t *testing.T) {
 	<-wrote
 	r.writer.Flush()
 	t.Logf("%d kills, %d lives that committed, up to %v long, %d stores lost, %d records in %d sessions",
-		*kills, useful, longest, lost, r.want.records, len(r.want.sessions))
+		*kills, useful, longest, lost, r.want.Records, len(r.want.Sessions))
 	if *kills >= 20 && useful < *kills/4 {
 		t.Errorf("only %d of %d lives committed anything: the kills prove little on a machine this slow", useful, *kills)
 	}

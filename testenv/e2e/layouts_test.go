@@ -15,6 +15,7 @@ import (
 
 	"sessionfold/testenv"
 	"sessionfold/testenv/agdxlog"
+	"sessionfold/testenv/expect"
 	"sessionfold/testenv/folder"
 	"sessionfold/wire"
 )
@@ -155,13 +156,13 @@ func TestLayouts(t *testing.T) {
 	inboxes := map[string][]string{}
 	var ids map[string]wire.ID
 	for i, l := range layouts {
-		rigs[i] = &rig{T: t, kafka: k, stream: base + "-" + l.name, want: newExpectation(), bin: binary(t)}
+		rigs[i] = &rig{T: t, kafka: k, stream: base + "-" + l.name, want: expect.New(), bin: binary(t)}
 		log := newSpreadLog(t, k, rigs[i].stream, l)
 		produce := log.Emit
 		logs[i] = log
-		log.Emit = func(r agdxlog.Record) { rigs[i].want.add(r); produce(r) }
+		log.Emit = func(r agdxlog.Record) { rigs[i].want.Add(r); produce(r) }
 		ids = layoutStory(t, log)
-		rigs[i].want.sessions[ids["only linked"]] = &tally{status: wire.StatusActive.String()} // exists without a record of its own
+		rigs[i].want.Sessions[ids["only linked"]] = &expect.Session{Status: wire.StatusActive.String()} // exists without a record of its own
 		log.flush(t)
 		inboxes[rigs[i].stream] = []string{}
 		for _, inbox := range l.inboxes {

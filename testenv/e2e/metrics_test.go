@@ -128,7 +128,7 @@ func TestMetricsMove(t *testing.T) {
 		l.NoSession(wire.RoleLane) // undecodable and unattributed
 	}
 	r.write(l.Records...)
-	all := float64(r.want.records + r.want.unattributed)
+	all := float64(r.want.Records + r.want.Unattributed)
 	before := r.meters(r.worker, "after work",
 		is(all, "records_total"), is(all, "source_records_total", `kind="folded"`), above(0, "record_bytes_total"),
 		is(6, "source_records_total", `kind="undecodable"`, lane), is(3, "source_records_total", `kind="invalid"`, lane),
@@ -146,7 +146,7 @@ func TestMetricsMove(t *testing.T) {
 		above(0, "commit_failures_total", `where="produce"`), above(0, "source_lag_records", lane), above(0, "source_lag_seconds", lane),
 		above(before.sum("restores_total"), "restores_total"))
 	accept()
-	r.meters(r.worker, "after that", is(float64(r.want.records+r.want.unattributed), "records_total"),
+	r.meters(r.worker, "after that", is(float64(r.want.Records+r.want.Unattributed), "records_total"),
 		is(0, "source_lag_records"), is(0, "source_lag_seconds"), above(before.sum("commits_total"), "commits_total"))
 
 	// Rebalances: another worker comes, is thrown out while it is frozen, comes
@@ -181,7 +181,7 @@ func TestMetricsMove(t *testing.T) {
 	}
 	r.start()
 	r.meters(r.worker, "on an empty disk", is(parts, "restores_total"), above(0, "restored_records_total"), above(0, "source_restored_records", lane),
-		is(0, "source_restore_remaining"), is(0, "records_total"), is(float64(r.want.records+r.want.unattributed), "rebuilt_records_total"))
+		is(0, "source_restore_remaining"), is(0, "records_total"), is(float64(r.want.Records+r.want.Unattributed), "rebuilt_records_total"))
 	r.await(90 * time.Second)
 	r.sameAsReplay()
 

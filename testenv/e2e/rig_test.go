@@ -14,6 +14,7 @@ import (
 
 	"sessionfold/testenv"
 	"sessionfold/testenv/agdxlog"
+	"sessionfold/testenv/expect"
 	"sessionfold/testenv/folder"
 	"sessionfold/testenv/proc"
 	"sessionfold/wire"
@@ -44,7 +45,7 @@ type rig struct {
 	stream string
 	writer *testenv.Writer
 	worker *folder.Worker
-	want   *expectation
+	want   *expect.Stream
 	bin    string
 }
 
@@ -59,7 +60,7 @@ func newRig(t *testing.T) *rig {
 // newRigOn is newRig on brokers that are there.
 func newRigOn(t *testing.T, k *testenv.Kafka) *rig {
 	t.Helper()
-	r := &rig{T: t, kafka: k, stream: testenv.Name(t), want: newExpectation(), bin: binary(t)}
+	r := &rig{T: t, kafka: k, stream: testenv.Name(t), want: expect.New(), bin: binary(t)}
 	inbox := r.stream + ".reviewer.inbox"
 	r.writer = r.kafka.NewWriter(t, r.stream, partitions, inbox)
 	r.cleanTopics()
@@ -116,7 +117,7 @@ func (r *rig) log() *agdxlog.Log {
 // write produces records and counts them.
 func (r *rig) write(rs ...agdxlog.Record) {
 	r.Helper()
-	r.want.add(rs...)
+	r.want.Add(rs...)
 	r.writer.Put(rs...)
 	r.writer.Flush()
 }
@@ -200,7 +201,7 @@ func (r *rig) await(within time.Duration) {
 				return fmt.Errorf("session %s is being rebuilt", id)
 			}
 		}
-		return r.want.check(got)
+		return r.want.Check(got)
 	})
 }
 

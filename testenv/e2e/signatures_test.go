@@ -221,7 +221,7 @@ func TestSignedLog(t *testing.T) {
 			}
 			r.write(rs[:len(rs)/2]...)
 			r.start()
-			r.awaitMetric(float64(r.want.records+r.want.unattributed), "folder_source_records_total", `kind="folded"`)
+			r.awaitMetric(float64(r.want.Records+r.want.Unattributed), "folder_source_records_total", `kind="folded"`)
 			r.worker.Kill()
 			r.write(rs[len(rs)/2:]...)
 			r.start()

@@ -1,4 +1,6 @@
-package e2e
+// Package expect says what a stream of AGDX must come to, counted from the
+// records while they are written, by other code than the fold's.
+package expect
 
 import (
 	"fmt"
@@ -7,54 +9,58 @@ import (
 	"sessionfold/wire"
 )
 
-// tally is what a session must show, counted while writing, by other code than
-// the fold's.
-type tally struct {
-	events, models, tools, in, out uint64
-	errors, held, children         uint64
-	canceling                      bool
-	deadLetters, ended             bool
-	status                         string
+// Session is what a session must show.
+type Session struct {
+	Events uint64
+	Status string
+
+	models, tools, in, out uint64
+	errors, held, children uint64
+	canceling              bool
+	deadLetters, ended     bool
 }
 
-// expectation sums up a stream.
-type expectation struct {
-	sessions     map[wire.ID]*tally
+// Stream sums up a stream. It is one goroutine's at a time.
+type Stream struct {
+	Sessions     map[wire.ID]*Session
+	Records      uint64 // of sessions
+	Unattributed uint64 // folded, of no session
+
 	kids         map[wire.ID]map[wire.ID]bool // by the parent that valid records name
 	parked, done map[string]bool              // by session and offset of the work
-	records      uint64                       // of sessions
-	unattributed uint64
 }
 
-func newExpectation() *expectation {
-	return &expectation{
-		sessions: map[wire.ID]*tally{}, kids: map[wire.ID]map[wire.ID]bool{}, parked: map[string]bool{}, done: map[string]bool{},
+// New is the expectation of an empty stream.
+func New() *Stream {
+	return &Stream{
+		Sessions: map[wire.ID]*Session{}, kids: map[wire.ID]map[wire.ID]bool{}, parked: map[string]bool{}, done: map[string]bool{},
 	}
 }
 
-func (x *expectation) add(rs ...agdxlog.Record) {
+// Add counts records; heartbeats are none.
+func (x *Stream) Add(rs ...agdxlog.Record) {
 	for _, r := range rs {
 		switch {
 		case r.Role == wire.RoleHeartbeats:
 			continue
 		case r.Session.IsZero():
-			x.unattributed++
+			x.Unattributed++
 			continue
 		}
-		x.records++
-		s := x.sessions[r.Session]
+		x.Records++
+		s := x.Sessions[r.Session]
 		if s == nil {
-			s = &tally{status: wire.StatusActive.String()}
-			x.sessions[r.Session] = s
+			s = &Session{Status: wire.StatusActive.String()}
+			x.Sessions[r.Session] = s
 		}
-		s.events++
+		s.Events++
 		s.add(&r)
 		x.relate(&r)
 	}
 }
 
 // relate notes what a record says of other sessions, and of held work.
-func (x *expectation) relate(r *agdxlog.Record) {
+func (x *Stream) relate(r *agdxlog.Record) {
 	e, err := wire.DecodeEnvelope(r.Value)
 	if r.Role == wire.RoleMemory || r.Role == wire.RoleDeadLetters || err != nil || e.Validate() != nil {
 		return
@@ -76,16 +82,16 @@ func (x *expectation) relate(r *agdxlog.Record) {
 			x.done[key] = true
 		} else if !x.parked[key] {
 			x.parked[key] = true
-			x.sessions[r.Session].held++
+			x.Sessions[r.Session].held++
 		}
 		if x.done[key] && x.parked[key] {
-			x.sessions[r.Session].held--
+			x.Sessions[r.Session].held--
 			delete(x.parked, key)
 		}
 	}
 }
 
-func (s *tally) add(r *agdxlog.Record) {
+func (s *Session) add(r *agdxlog.Record) {
 	if r.Role == wire.RoleDeadLetters {
 		s.deadLetters = true
 		return
@@ -105,7 +111,7 @@ func (s *tally) add(r *agdxlog.Record) {
 	case e.Kind == wire.KindCommand && op == wire.OpSessionCancel && r.Role == wire.RoleControl:
 		s.canceling = true
 	case e.Kind == wire.KindStatus && op == wire.OpSession && !s.ended:
-		s.status, s.ended = statusOf[e.TaskState].String(), e.TaskState.Terminal()
+		s.Status, s.ended = statusOf[e.TaskState].String(), e.TaskState.Terminal()
 	}
 	if e.Has&wire.FieldUsage != 0 {
 		s.in, s.out = s.in+e.Usage.Input, s.out+e.Usage.Output
@@ -118,20 +124,20 @@ var statusOf = map[wire.TaskState]wire.Status{
 	wire.TaskFailed: wire.StatusFailed, wire.TaskRejected: wire.StatusFailed, wire.TaskCanceled: wire.StatusCanceled,
 }
 
-// check holds what a worker lists against the expectation.
-func (x *expectation) check(got map[wire.ID]wire.SessionInfo) error {
-	if len(got) != len(x.sessions) {
-		return fmt.Errorf("%d sessions are listed, %d were written", len(got), len(x.sessions))
+// Check holds what a worker lists against the expectation.
+func (x *Stream) Check(got map[wire.ID]wire.SessionInfo) error {
+	if len(got) != len(x.Sessions) {
+		return fmt.Errorf("%d sessions are listed, %d were written", len(got), len(x.Sessions))
 	}
-	for id, want := range x.sessions {
+	for id, want := range x.Sessions {
 		want.children = uint64(len(x.kids[id]))
 		s, ok := got[id]
 		if !ok {
 			return fmt.Errorf("session %s is not listed", id)
 		}
-		have := tally{
-			events: s.Events, models: s.ModelCalls, tools: s.ToolCalls, in: s.TokensIn, out: s.TokensOut,
-			errors: s.Errors, deadLetters: want.deadLetters, ended: want.ended, status: s.Status,
+		have := Session{
+			Events: s.Events, models: s.ModelCalls, tools: s.ToolCalls, in: s.TokensIn, out: s.TokensOut,
+			errors: s.Errors, deadLetters: want.deadLetters, ended: want.ended, Status: s.Status,
 			held: s.Held, children: s.Children, canceling: s.CancelRequested,
 		}
 		if want.deadLetters {
