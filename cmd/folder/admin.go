@@ -60,7 +60,7 @@ func ask(ctx context.Context, method, base, path string, q url.Values, want ...i
 	}
 	hint := ""
 	if res.StatusCode == http.StatusNotFound && !strings.HasSuffix(text, " here") && !strings.HasPrefix(text, "this worker ") {
-		hint = "\n    hint: is this an admin listener? One that is not on loopback needs admin.control for this"
+		hint = "\n    hint: is this an admin listener?"
 	}
 	return nil, fmt.Errorf("%s%s: %s: %s%s", base, path, res.Status, text, hint)
 }

@@ -80,7 +80,7 @@ type HTTP struct {
 // Admin is the section admin.
 type Admin struct {
 	Listen  string `koanf:"listen" default:"127.0.0.1:9090" doc:"Address of /livez, /readyz, /startupz and /metrics."`
-	Control bool   `koanf:"control" default:"false" doc:"Serve /rebuild and /dump also when the listener is not on loopback: whoever reaches it may begin sources anew and read every summary."`
+	Control bool   `koanf:"control" default:"false" doc:"Serve /drain, /rebuild and /dump not only to requests from loopback: whoever reaches the listener may end the work, begin sources anew and read every summary."`
 	Pprof   bool   `koanf:"pprof" default:"false" doc:"Serve /debug/pprof also when the listener is not on loopback."`
 }
 

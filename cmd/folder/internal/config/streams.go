@@ -53,12 +53,6 @@ func (s *Stream) LaneTopic() string {
 	return ""
 }
 
-// Controls says that the admin listener serves /rebuild and /dump.
-func (c *Config) Controls() bool {
-	host, err := hostPort(c.Admin.Listen)
-	return c.Admin.Control || err == nil && loopback(host)
-}
-
 // Profiles says that the admin listener serves /debug/pprof.
 func (c *Config) Profiles() bool {
 	host, err := hostPort(c.Admin.Listen)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -11,6 +12,20 @@ import (
 	"sessionfold/serve"
 	"sessionfold/worker"
 )
+
+// control serves what changes the worker, or shows what it has stored: to whoever
+// is on this machine, or in this pod, whatever the listener's address is, so that
+// probes and scrapes may come from elsewhere; with admin.control to all.
+func (d *Daemon) control(h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		if ip := net.ParseIP(host); !d.cfg.Admin.Control && (err != nil || ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "this worker takes that from its own machine only, or with admin.control", http.StatusForbidden)
+			return
+		}
+		h(w, r)
+	})
+}
 
 // sourceCheck says how a source is: its state, how far a restore is, and whether
 // it is being folded again.

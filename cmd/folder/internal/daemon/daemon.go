@@ -195,10 +195,8 @@ func (d *Daemon) adminHandler() http.Handler {
 		Started: func() []serve.Check { return []serve.Check{{Name: "store", Err: d.opened()}} },
 		Ready:   d.ready,
 	}
-	o.Extra = map[string]http.Handler{"POST /drain": http.HandlerFunc(d.drainHandler)}
-	if d.cfg.Controls() {
-		o.Extra["POST /rebuild"] = http.HandlerFunc(d.rebuild)
-		o.Extra["GET /dump"] = http.HandlerFunc(d.dump)
+	o.Extra = map[string]http.Handler{
+		"POST /drain": d.control(d.drainHandler), "POST /rebuild": d.control(d.rebuild), "GET /dump": d.control(d.dump),
 	}
 	if d.cfg.Profiles() {
 		for pattern, h := range map[string]http.HandlerFunc{
