@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,54 +15,17 @@ import (
 	"sessionfold/wire"
 )
 
-// series are the values of a scrape, by name and labels as the text has them.
-type series map[string]float64
-
 // scrape reads a running worker's metrics.
-func (r *rig) scrape(w *folder.Worker) (series, error) {
+func (r *rig) scrape(w *folder.Worker) (folder.Series, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
-	body, err := w.Get(ctx, w.Admin+"/metrics")
-	if err != nil {
-		return nil, err
-	}
-	out := series{}
-	for line := range strings.Lines(string(body)) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		at := strings.LastIndexByte(line, ' ')
-		v, err := strconv.ParseFloat(strings.TrimSpace(line[at+1:]), 64)
-		if err != nil {
-			return nil, fmt.Errorf("metrics line %q: %w", line, err)
-		}
-		out[line[:at]] = v
-	}
-	return out, nil
-}
-
-// sum adds up the series of a name (without "folder_") that have all the labels.
-func (s series) sum(name string, labels ...string) (v float64) {
-next:
-	for k, one := range s {
-		n, rest, _ := strings.Cut(k, "{")
-		if n != "folder_"+name {
-			continue
-		}
-		for _, l := range labels {
-			if !strings.Contains(rest, l) {
-				continue next
-			}
-		}
-		v += one
-	}
-	return v
+	return w.Scrape(ctx)
 }
 
 // meters waits until all of a worker's metrics are as wanted in one scrape.
-func (r *rig) meters(w *folder.Worker, what string, want ...expected) series {
+func (r *rig) meters(w *folder.Worker, what string, want ...expected) folder.Series {
 	r.Helper()
-	var s series
+	var s folder.Series
 	testenv.Eventually(r, 90*time.Second, func() (err error) {
 		if err := w.Ended(); err != nil {
 			r.Fatal(err)
@@ -73,7 +34,7 @@ func (r *rig) meters(w *folder.Worker, what string, want ...expected) series {
 			return err
 		}
 		for _, x := range want {
-			if got := s.sum(x.name, x.labels...); !x.ok(got) {
+			if got := s.Sum(x.name, x.labels...); !x.ok(got) {
 				return fmt.Errorf("%s: folder_%s%v is %v, want %s", what, x.name, x.labels, got, x.says)
 			}
 		}
@@ -144,10 +105,10 @@ func TestMetricsMove(t *testing.T) {
 	r.write(r.clean(92, 60)...)
 	r.meters(r.worker, "while the changelog refuses records",
 		above(0, "commit_failures_total", `where="produce"`), above(0, "source_lag_records", lane), above(0, "source_lag_seconds", lane),
-		above(before.sum("restores_total"), "restores_total"))
+		above(before.Sum("restores_total"), "restores_total"))
 	accept()
 	r.meters(r.worker, "after that", is(float64(r.want.Records+r.want.Unattributed), "records_total"),
-		is(0, "source_lag_records"), is(0, "source_lag_seconds"), above(before.sum("commits_total"), "commits_total"))
+		is(0, "source_lag_records"), is(0, "source_lag_seconds"), above(before.Sum("commits_total"), "commits_total"))
 
 	// Rebalances: another worker comes, is thrown out while it is frozen, comes
 	// back and leaves.
@@ -156,7 +117,7 @@ func TestMetricsMove(t *testing.T) {
 	}
 	r.shared(90*time.Second, "e2e", "b")
 	mine := r.meters(r.worker, "with another", above(0, "rebalanced_partitions_total", `event="revoked"`))
-	theirs := r.meters(b, "of the other", is(mine.sum("rebalanced_partitions_total", `event="revoked"`), "rebalanced_partitions_total", `event="assigned"`),
+	theirs := r.meters(b, "of the other", is(mine.Sum("rebalanced_partitions_total", `event="revoked"`), "rebalanced_partitions_total", `event="assigned"`),
 		is(0, "rebalanced_partitions_total", `event="lost"`))
 	if err := b.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -165,7 +126,7 @@ func TestMetricsMove(t *testing.T) {
 	if err := b.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	r.meters(b, "of the one that was thrown out", is(theirs.sum("rebalanced_partitions_total", `event="assigned"`), "rebalanced_partitions_total", `event="lost"`))
+	r.meters(b, "of the one that was thrown out", is(theirs.Sum("rebalanced_partitions_total", `event="assigned"`), "rebalanced_partitions_total", `event="lost"`))
 	if err := b.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +151,7 @@ func TestMetricsMove(t *testing.T) {
 	r.write(r.clean(93, 60)...)
 	behind := r.meters(r.worker, "while the changelog refuses records", above(0, "commit_failures_total", `where="produce"`),
 		above(0, "source_lag_records", lane, `partition="0"`))
-	lost := float64(r.deleted(0)) - behind.sum("source_next_offset", lane, `partition="0"`)
+	lost := float64(r.deleted(0)) - behind.Sum("source_next_offset", lane, `partition="0"`)
 	accept()
 	r.meters(r.worker, "behind a gap", is(1, "gaps_total"), is(1, "source_gaps"), is(lost, "source_gap_offsets", lane, `partition="0"`), is(0, "source_lag_records"))
 	if err := r.seqs(); err != nil {
