@@ -17,7 +17,7 @@ import (
 // -rewrite, then read the difference.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/fold", func(t *testing.T, path string) {
-		w := &world{cfg: &Config{}, sources: map[string]*folded{}, dump: dumper{names: map[wire.ID]string{}}}
+		w := newWorld()
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 			out, err := w.run(td)
 			if err != nil {
@@ -28,6 +28,10 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
+func newWorld() *world {
+	return &world{cfg: &Config{}, sources: map[string]*folded{}, dump: dumper{names: map[wire.ID]string{}}}
+}
+
 // world is the state of one transcript: sources by name, each with what a store
 // would hold of it.
 type world struct {
@@ -35,7 +39,8 @@ type world struct {
 	sources map[string]*folded
 	order   []string
 	dump    dumper
-	keys    *wire.Keys // enrolled
+	keys    *wire.Keys  // enrolled
+	each    func(*Step) // is told of every step; may be nil
 }
 
 type folded struct {
@@ -43,6 +48,7 @@ type folded struct {
 	front    Frontier
 	partials map[wire.ID]*Partial
 	states   map[wire.ID]*state.State // nil until there is one
+	each     func(*Step)
 }
 
 func (f *folded) fold(cfg *Config, recs []wire.Record) *Step {
@@ -52,6 +58,9 @@ func (f *folded) fold(cfg *Config, recs []wire.Record) *Step {
 	}
 	if err := step.valid(true); err != nil {
 		panic(err)
+	}
+	if f.each != nil {
+		f.each(step)
 	}
 	f.front = step.Frontier
 	for i := range step.Sessions {
@@ -97,7 +106,7 @@ func (w *world) run(td *datadriven.TestData) (string, error) {
 		w.sources[first] = &folded{
 			src: wire.NewSource("s", topic, num("generation", 1), uint32(num("partition", 0)),
 				wire.RoleOf("s", topic), d),
-			partials: map[wire.ID]*Partial{},
+			partials: map[wire.ID]*Partial{}, each: w.each,
 		}
 		w.order = append(w.order, first)
 		return "", nil
