@@ -28,6 +28,8 @@ type Step struct {
 // Txn is one commit.
 type Txn struct {
 	Steps []Step // at least one, each source once
+	// Headers are put on every change row; usually none.
+	Headers []wire.Header
 	// Own is called when everything is written. It says who we are in the group
 	// and holds the ownership of the steps' sources until release is called, or
 	// says why they are not ours any more.
@@ -99,8 +101,12 @@ func (p *Producer) Commit(ctx context.Context, t *Txn) ([]int64, error) {
 func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
 	got := make([]acks, len(t.Steps))
 	rows := make([]acks, len(t.Steps))
+	var headers []kgo.RecordHeader
+	for _, h := range t.Headers {
+		headers = append(headers, kgo.RecordHeader(h))
+	}
 	for i := range t.Steps {
-		if err := p.produce(ctx, t.Steps[i].Batch, &got[i], &rows[i]); err != nil {
+		if err := p.produce(ctx, t.Steps[i].Batch, headers, &got[i], &rows[i]); err != nil {
 			return nil, fail(AtProduce, err, i)
 		}
 	}
@@ -137,7 +143,7 @@ func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
 	return next, nil
 }
 
-func (p *Producer) produce(ctx context.Context, b *row.Batch, got, rows *acks) error {
+func (p *Producer) produce(ctx context.Context, b *row.Batch, headers []kgo.RecordHeader, got, rows *acks) error {
 	topic := p.cfg.Topics.Changelog(b.Source.Topic)
 	n := 0
 	for i := range b.Ops {
@@ -161,7 +167,7 @@ func (p *Producer) produce(ctx context.Context, b *row.Batch, got, rows *acks) e
 		if err != nil {
 			return fmt.Errorf("sink: change row of %s: %w", b.Source, err)
 		}
-		recs = append(recs, kgo.Record{Topic: p.cfg.Topics.cfg.ChangesTopic, Partition: changes, Key: key, Value: v})
+		recs = append(recs, kgo.Record{Topic: p.cfg.Topics.cfg.ChangesTopic, Partition: changes, Key: key, Value: v, Headers: headers})
 		p.cl.Produce(ctx, &recs[len(recs)-1], rows.add)
 	}
 	return nil

@@ -17,6 +17,14 @@ type result struct {
 	fatal      error
 }
 
+// outcome is the error that keeps the steps from being in the store.
+func (r *result) outcome() error {
+	if r.fail != nil {
+		return r.fail
+	}
+	return r.err
+}
+
 // tally counts what is buffered; sources that were given up took theirs along.
 func (w *Worker) tally() {
 	w.buffered, w.bufferedBytes = 0, 0
@@ -40,6 +48,7 @@ func (w *Worker) launch(ctx context.Context) {
 	w.ready = nil
 	s.live(func(o *owned) bool { return !w.isDead(o) && o.trouble == nil })
 	if len(s.lives) == 0 {
+		s.end(errGivenUp)
 		return
 	}
 	for i, o := range s.lives {
@@ -48,7 +57,9 @@ func (w *Worker) launch(ctx context.Context) {
 	w.flight, w.launched = s, time.Now()
 	w.large = s.records >= min(foldAt, w.cfg.BatchRecords)
 	go func() {
-		w.results <- w.commit(ctx, s)
+		r := w.commit(s.context(ctx), s)
+		s.end(r.outcome())
+		w.results <- r
 		w.wake()
 	}()
 }
@@ -57,7 +68,7 @@ func (w *Worker) launch(ctx context.Context) {
 func (w *Worker) commit(ctx context.Context, s *sealed) *result {
 	r := &result{sealed: s}
 	begin := time.Now()
-	next, err := w.env.Commit(ctx, &Txn{Steps: s.steps, Own: func() (string, int32, func(), error) { return w.owns(s.lives) }})
+	next, err := w.env.Commit(ctx, &Txn{Steps: s.steps, Batches: s.batches, Own: func() (string, int32, func(), error) { return w.owns(s.lives) }})
 	r.took = time.Since(begin)
 	if err != nil {
 		if !errors.As(err, &r.fail) {
@@ -96,7 +107,7 @@ func (w *Worker) finish(r *result) error {
 		return w.failed(r)
 	case r.err != nil:
 		w.count(func(s *Stats) { s.CommitFailures["store"]++ })
-		w.log.Error("a commit could not be stored; its sources are restored from their changelogs", "err", r.err)
+		w.log.ErrorContext(r.context(w.life), "a commit could not be stored; its sources are restored from their changelogs", "err", r.err)
 		for _, o := range r.lives {
 			o.tries++
 			w.again(o, r.err, max(backoff(o.tries), time.Second))
@@ -129,6 +140,7 @@ func (w *Worker) finish(r *result) error {
 	w.stats.ApplySeconds += r.disk.Seconds()
 	w.stats.LastCommit = time.Now()
 	w.mu.Unlock()
+	w.log.DebugContext(r.context(w.life), "committed", "records", records, "sources", len(r.lives), "took", r.took, "store", r.disk)
 	return nil
 }
 
@@ -142,7 +154,7 @@ func (w *Worker) failed(r *result) error {
 	if r.fatal != nil {
 		return r.fatal
 	}
-	w.log.Warn("a commit failed; its sources are restored", "where", f.Where, "sources", len(r.lives), "err", f.Err)
+	w.log.WarnContext(r.context(w.life), "a commit failed; its sources are restored", "where", f.Where, "sources", len(r.lives), "err", f.Err)
 	hold := make(map[int]bool, len(f.Hold))
 	for _, i := range f.Hold {
 		hold[i] = true

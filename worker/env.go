@@ -60,6 +60,12 @@ type Env struct {
 	Kept      func(src *wire.Source, ids []wire.ID, below uint64) (map[wire.ID]*fold.Partial, error)
 	ApplyRows func(*row.Batch) error
 
+	// For traces and metrics; nil: nobody looks. Follow is asked for each fold, with
+	// the moment at which its first record was polled; nil: this one is not followed.
+	// Folded is told how long the fold of a source's records took.
+	Follow func(since time.Time) Batch
+	Folded func(tp wire.TopicPartition, took time.Duration, err error)
+
 	NewDecoder func(*wire.Source) wire.Decoder // each of its own
 	Fold       func(stream string) *fold.Config
 }
@@ -102,6 +108,8 @@ type Step struct {
 // Txn is one commit, with at least one step and each source once.
 type Txn struct {
 	Steps []Step
+	// Batches are those that the steps came from and that somebody follows.
+	Batches []Batch
 	// Own says who we are in the group and holds the ownership of all the steps'
 	// sources until release, or says why they are not ours any more.
 	Own func() (member string, generation int32, release func(), err error)

@@ -18,7 +18,8 @@ const foldAt = 16_384
 type buffer struct {
 	raw   []wire.Raw
 	bytes int
-	epoch int32 // leader epoch of the last record
+	since time.Time // when the first of them was polled
+	epoch int32     // leader epoch of the last record
 	// release gives the memory behind raw back.
 	release []func()
 }
@@ -46,6 +47,7 @@ type folding struct {
 	records int
 	bytes   int
 	took    time.Duration
+	batch   Batch // nil: nobody follows
 }
 
 // canFold says whether a fold may start: one at a time, and not more on top of a
@@ -133,13 +135,14 @@ func (w *Worker) fold() {
 		return
 	}
 	w.folding = f
+	w.follow(f)
 	go func() {
 		begin := time.Now()
 		var g errgroup.Group
 		g.SetLimit(w.cfg.Parallel)
 		for _, j := range f.jobs {
 			g.Go(func() error {
-				j.batch, j.err = j.o.part.Fold(j.raw)
+				w.foldOne(f.batch, j)
 				return nil
 			})
 		}
@@ -168,7 +171,11 @@ func (w *Worker) takeFolded(f *folding) {
 		}
 		o.spare = j.empty()
 	}
+	if f.batch != nil {
+		w.ready.batches = append(w.ready.batches, f.batch)
+	}
 	if len(w.ready.lives) == 0 {
+		w.ready.end(errGivenUp)
 		w.ready = nil
 	}
 	w.count(func(st *Stats) { st.FoldSeconds += f.took.Seconds() })
@@ -182,7 +189,8 @@ type sealed struct {
 	folds   []int // folds per step: how often its part has to be told that it is applied
 	records int
 	bytes   int
-	alone   bool // of a prelude: nothing may join it
+	alone   bool    // of a prelude: nothing may join it
+	batches []Batch // those that are followed, oldest first
 }
 
 // add joins a source's step to the one it has here already.

@@ -101,6 +101,9 @@ func (w *Worker) take(f *wire.Fetched) bool {
 		return false
 	}
 	o.next = recs[len(recs)-1].Offset + 1
+	if len(o.buffer.raw) == 0 {
+		o.buffer.since = time.Now()
+	}
 	o.buffer.raw = append(o.buffer.raw, recs...)
 	o.buffer.bytes += f.Bytes
 	o.buffer.epoch = f.Epoch

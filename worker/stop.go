@@ -26,7 +26,7 @@ func (w *Worker) stop() error {
 			w.takeFolded(f)
 		case r := <-w.results:
 			if r.fail != nil {
-				w.log.Warn("the last commit failed; what it held is folded again after the next start", "where", r.fail.Where, "err", r.fail.Err)
+				w.log.WarnContext(r.context(ctx), "the last commit failed; what it held is folded again after the next start", "where", r.fail.Where, "err", r.fail.Err)
 				w.flight = nil
 				return nil
 			}

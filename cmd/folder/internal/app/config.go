@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"sessionfold/cmd/folder/internal/telemetry"
 	"sessionfold/fold"
 	"sessionfold/index"
 	"sessionfold/source"
@@ -38,6 +39,8 @@ type Config struct {
 	BatchBytes    int           // likewise in bytes of keys and values; default 64 MiB
 	CacheSessions int           // partials kept decoded per source; default: the worker's
 	StopTimeout   time.Duration // longest time a stop may take; default 20 s
+
+	Telemetry *telemetry.Telemetry // nil: nobody is told
 
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // tells how old stored states are; default time.Now

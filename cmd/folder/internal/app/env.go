@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"time"
 
 	"sessionfold/fold"
 	"sessionfold/index"
@@ -15,8 +16,13 @@ import (
 // env gives the worker its world. The consumer is not there yet when this is
 // called, so its functions look it up; only a running worker calls them.
 func (a *App) env() *worker.Env {
-	return &worker.Env{
-		Poll:       func(ctx context.Context, max int) ([]wire.Fetched, []error, error) { return a.consumer.Poll(ctx, max) },
+	e := &worker.Env{
+		Poll: func(ctx context.Context, max int) ([]wire.Fetched, []error, error) {
+			begin := time.Now()
+			fetched, notes, err := a.consumer.Poll(ctx, max)
+			a.cfg.Telemetry.Polled(fetched, time.Since(begin))
+			return fetched, notes, err
+		},
 		Member:     func() (string, int32) { return a.consumer.Member() },
 		Pause:      func(tp wire.TopicPartition) { a.consumer.Pause(tp) },
 		Resume:     func(tp wire.TopicPartition) { a.consumer.Resume(tp) },
@@ -79,7 +85,12 @@ func (a *App) env() *worker.Env {
 
 		NewDecoder: func(src *wire.Source) wire.Decoder { return wire.NewDecoder(src.Dialect, a.keys[src.Stream]) },
 		Fold:       func(stream string) *fold.Config { return a.folds[stream] },
+		Folded:     a.cfg.Telemetry.Folded,
 	}
+	if a.cfg.Telemetry.Tracing() {
+		e.Follow = a.cfg.Telemetry.Follow
+	}
+	return e
 }
 
 // changelog finds a source's changelog. One that was deleted under this process
@@ -101,18 +112,27 @@ func (a *App) commit(ctx context.Context, t *worker.Txn) ([]int64, error) {
 	for i, s := range t.Steps {
 		steps[i] = sink.Step(s)
 	}
-	next, err := a.producer.Commit(ctx, &sink.Txn{Steps: steps, Own: func() (sink.Member, func(), error) {
+	told := a.cfg.Telemetry.Commit(ctx, t, a.topics.Changelog)
+	next, err := a.producer.Commit(ctx, &sink.Txn{Steps: steps, Headers: told.Headers(), Own: func() (sink.Member, func(), error) {
+		told.Sent()
 		id, generation, release, err := t.Own()
 		return sink.Member{ID: id, Generation: generation, Instance: a.cfg.Instance}, release, err
 	}})
+	err = failure(err)
+	told.End(err)
+	return next, err
+}
+
+// failure is the sink's in the worker's terms.
+func failure(err error) error {
 	var f *sink.Failure
 	if errors.As(err, &f) {
-		return nil, &worker.Failure{
+		return &worker.Failure{
 			Err: f, Where: f.Where.String(), Hold: holds(f),
 			Wait: f.Has(sink.Wait), Renew: f.Has(sink.Renew), Exit: f.Has(sink.Exit), Fenced: f.Fenced(),
 		}
 	}
-	return next, err
+	return err
 }
 
 func holds(f *sink.Failure) []int {
