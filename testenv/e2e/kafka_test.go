@@ -11,6 +11,7 @@ import (
 
 	"sessionfold/testenv"
 	"sessionfold/testenv/agdxgen"
+	"sessionfold/testenv/folder"
 	"sessionfold/testenv/kafka"
 	"sessionfold/wire"
 )
@@ -170,6 +171,6 @@ func (r *rig) held(topic string) (n int) {
 func (r *rig) page1(id wire.ID) (p wire.SessionEventsPage, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
-	err = r.worker.JSON(ctx, page("/sessions/"+r.stream+"/"+id.String()+"/events", ""), &p)
+	err = r.worker.JSON(ctx, folder.Page("/sessions/"+r.stream+"/"+id.String()+"/events", ""), &p)
 	return p, err
 }

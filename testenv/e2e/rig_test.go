@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,34 +135,9 @@ func (r *rig) stop() {
 	}
 }
 
-// page is the path of a page behind a cursor.
-func page(path, cursor string) string {
-	q := url.Values{"limit": {"1000"}}
-	if cursor != "" {
-		q.Set("cursor", cursor)
-	}
-	return path + "?" + q.Encode()
-}
-
 // sessions walks the list.
 func (r *rig) sessions(ctx context.Context) (map[wire.ID]wire.SessionInfo, error) {
-	out, cursor := map[wire.ID]wire.SessionInfo{}, ""
-	for {
-		var p wire.SessionPage
-		if err := r.worker.JSON(ctx, page("/sessions/"+r.stream, cursor), &p); err != nil {
-			return nil, err
-		}
-		for _, s := range p.Items {
-			if _, twice := out[s.ID]; twice {
-				return nil, fmt.Errorf("session %s is listed twice in one walk", s.ID)
-			}
-			out[s.ID] = s
-		}
-		if p.Cursor == "" {
-			return out, nil
-		}
-		cursor = p.Cursor
-	}
+	return r.worker.Sessions(ctx, r.stream)
 }
 
 // events reads a whole timeline.
@@ -171,7 +145,7 @@ func (r *rig) events(ctx context.Context, id wire.ID) ([]wire.SessionEvent, erro
 	var out []wire.SessionEvent
 	for cursor := ""; ; {
 		var p wire.SessionEventsPage
-		if err := r.worker.JSON(ctx, page("/sessions/"+r.stream+"/"+id.String()+"/events", cursor), &p); err != nil {
+		if err := r.worker.JSON(ctx, folder.Page("/sessions/"+r.stream+"/"+id.String()+"/events", cursor), &p); err != nil {
 			return nil, err
 		}
 		out = append(out, p.Items...)

@@ -33,6 +33,7 @@ type Options struct {
 	Dir      string              // gets the configuration and the store
 	Extra    []string            // more sections of YAML, one per element
 	Env      []string
+	Token    string // sent with requests
 }
 
 // Worker is a `folder run`, or the plan of one: Start and Kill may alternate, on
@@ -96,6 +97,11 @@ func NewDemo(bin, dir string, args ...string) (*Worker, error) {
 	}
 	w.args = append([]string{"demo", "--dir", dir, "--listen", ports[0], "--admin", ports[1], "--kafka-port", kafka}, args...)
 	return w, nil
+}
+
+// At is a worker that somebody else runs, for its replies only.
+func At(reads, admin, token string) *Worker {
+	return &Worker{Options: Options{Token: token}, Reads: reads, Admin: admin}
 }
 
 // streams is the list of the streams in YAML.
@@ -204,6 +210,9 @@ func (w *Worker) Get(ctx context.Context, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if w.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+w.Token)
 	}
 	res, err := w.http.Do(req)
 	if err != nil {

@@ -17,7 +17,12 @@ var forks struct {
 	in   chan fork
 }
 
-func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+func dieWithParent(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+}
 
 // started forks from a thread that lives as long as the process: the kernel
 // sends the parent-death signal when the forking THREAD ends, and Go ends

@@ -2,12 +2,9 @@
 
 package proc
 
-import (
-	"os/exec"
-	"syscall"
-)
+import "os/exec"
 
 // Elsewhere the end of standard input is what tells a child to go.
-func dieWithParent() *syscall.SysProcAttr { return nil }
+func dieWithParent(*exec.Cmd) {}
 
 func started(cmd *exec.Cmd) error { return cmd.Start() }

@@ -26,7 +26,14 @@ type Process struct {
 func Start(bin string, args, env []string) (*Process, error) {
 	cmd := exec.Command(bin, args...)
 	cmd.Env = append(os.Environ(), env...)
-	cmd.SysProcAttr = dieWithParent()
+	return StartCommand(cmd)
+}
+
+// StartCommand is Start of a command that says more: its environment, its
+// directory, its user, its root.
+func StartCommand(cmd *exec.Cmd) (*Process, error) {
+	bin := cmd.Path
+	dieWithParent(cmd)
 	p := &Process{Cmd: cmd, Out: &Tail{}, done: make(chan struct{})}
 	p.lines = newLines(p.Out)
 	in, err := cmd.StdinPipe()
