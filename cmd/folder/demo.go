@@ -142,7 +142,8 @@ func (c *cli) demo(ctx context.Context, o *demoOptions, plan demoPlan) (err erro
 		}
 		had += logs[i].had
 	}
-	d, err := daemon.New(&l.Config, build(), newLogger(c.err, &l.Config))
+	log, level := newLevelLogger(c.err, &l.Config)
+	d, err := daemon.New(&l.Config, build(), log, level)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"sessionfold/cmd/folder/internal/config"
 	"sessionfold/cmd/folder/internal/daemon"
+	"sessionfold/cmd/folder/internal/telemetry"
 )
 
 func runCommand(c *cli) *cobra.Command {
@@ -28,11 +29,11 @@ func runCommand(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		log := newLogger(c.err, &l.Config)
+		log, level := newLevelLogger(c.err, &l.Config)
 		for _, w := range l.Warnings {
 			log.Warn(w)
 		}
-		d, err := daemon.New(&l.Config, build(), log)
+		d, err := daemon.New(&l.Config, build(), log, level)
 		if err != nil {
 			return err
 		}
@@ -59,13 +60,21 @@ func build() daemon.Build {
 	return daemon.Build{Version: v.Version, Commit: v.Commit, Go: v.Go}
 }
 
-// newLogger writes text on a terminal and JSON elsewhere, unless told otherwise.
+// newLogger is newLevelLogger for a command whose level stays.
 func newLogger(w io.Writer, c *config.Config) *slog.Logger {
-	var level slog.Level
+	log, _ := newLevelLogger(w, c)
+	return log
+}
+
+// newLevelLogger writes text on a terminal and JSON elsewhere, unless told
+// otherwise, and gives its least level, which may be changed.
+func newLevelLogger(w io.Writer, c *config.Config) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
 	_ = level.UnmarshalText([]byte(c.Log.Level)) // the schema allows only its words
 	o := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewJSONHandler(w, o)
 	if c.Log.Format == "text" || c.Log.Format == "auto" && terminal(w) {
-		return slog.New(daemon.Hinting(slog.NewTextHandler(w, o)))
+		h = slog.NewTextHandler(w, o)
 	}
-	return slog.New(daemon.Hinting(slog.NewJSONHandler(w, o)))
+	return slog.New(daemon.Hinting(telemetry.Traced(h))), level
 }

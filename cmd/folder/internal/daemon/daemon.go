@@ -14,6 +14,7 @@ import (
 	"sessionfold/cmd/folder/internal/app"
 	"sessionfold/cmd/folder/internal/config"
 	"sessionfold/cmd/folder/internal/keys"
+	"sessionfold/cmd/folder/internal/telemetry"
 	"sessionfold/fold"
 	"sessionfold/serve"
 	"sessionfold/source"
@@ -26,15 +27,18 @@ const (
 	// grace is how long requests in flight may take at the end.
 	grace = 5 * time.Second
 	// StopBound is longer than a stop takes: the last commit, the wait for one
-	// that hangs, requests, the clients. Supervisors must allow more.
-	StopBound = 3*app.DefaultStopTimeout + grace
+	// that hangs, requests, the clients, the last of telemetry. Supervisors must
+	// allow more.
+	StopBound = 3*app.DefaultStopTimeout + grace + telemetry.FlushBound
 )
 
 // Daemon is one worker with its listeners.
 type Daemon struct {
 	cfg      *config.Config
 	log      *slog.Logger
+	level    *slog.LevelVar // of log
 	build    Build
+	told     *telemetry.Telemetry
 	metrics  *metrics
 	reads    net.Listener
 	admin    net.Listener
@@ -46,9 +50,9 @@ type Daemon struct {
 }
 
 // New takes the listeners, so that an address in use is told before anything
-// else begins.
-func New(c *config.Config, build Build, log *slog.Logger) (*Daemon, error) {
-	d := &Daemon{cfg: c, log: log, build: build, metrics: newMetrics(build), drain: newDrain()}
+// else begins. level is that of log, for changes while the worker runs.
+func New(c *config.Config, build Build, log *slog.Logger, level *slog.LevelVar) (*Daemon, error) {
+	d := &Daemon{cfg: c, log: log, level: level, build: build, metrics: newMetrics(build), drain: newDrain()}
 	var err error
 	if d.reads, err = listen("http.listen", c.HTTP.Listen); err != nil {
 		return nil, err
@@ -76,6 +80,7 @@ func (d *Daemon) AdminURL() string { return "http://" + d.admin.Addr().String() 
 // Run works until ctx ends: then it is not ready at once, finishes and commits
 // what it folded, lets requests end, and closes. Nil is a clean stop.
 func (d *Daemon) Run(ctx context.Context) (err error) {
+	defer d.tell(ctx)()
 	httpCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	failed := make(chan error, 2)
@@ -145,6 +150,7 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 	if err := serve.CheckListen(d.cfg.HTTP.Listen, toks, d.cfg.HTTP.InsecureNoAuth); err != nil {
 		return nil, nil, err
 	}
+	ac.Telemetry = d.told
 	a, err := app.New(ac)
 	if err != nil {
 		return nil, nil, err
@@ -161,7 +167,7 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 		Now:    func() uint64 { return uint64(time.Now().UnixMicro()) },
 		Tokens: toks, Observe: d.metrics.observe, Logger: d.log,
 	})
-	return a, h, err
+	return a, d.told.Handler(h, d.reads.Addr().String()), err
 }
 
 func liveness(h *source.Heartbeats) func(string, wire.ID) fold.Liveness {
@@ -197,6 +203,7 @@ func (d *Daemon) adminHandler() http.Handler {
 	}
 	o.Extra = map[string]http.Handler{
 		"POST /drain": d.control(d.drainHandler), "POST /rebuild": d.control(d.rebuild), "GET /dump": d.control(d.dump),
+		"GET /loglevel": http.HandlerFunc(d.logLevel), "PUT /loglevel": d.control(d.setLogLevel),
 	}
 	if d.cfg.Profiles() {
 		for pattern, h := range map[string]http.HandlerFunc{

@@ -16,8 +16,9 @@ import (
 // metrics are what /metrics shows. Counters are the parts' own; this only
 // names them. No label ever holds an id.
 type metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.HistogramVec
+	registry    *prometheus.Registry
+	conventions *prometheus.Registry // those with OpenTelemetry's names, which package telemetry makes
+	requests    *prometheus.HistogramVec
 }
 
 // Build is what the program says of itself.
@@ -28,7 +29,7 @@ type Build struct {
 }
 
 func newMetrics(b Build) *metrics {
-	m := &metrics{registry: prometheus.NewRegistry(), requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	m := &metrics{registry: prometheus.NewRegistry(), conventions: prometheus.NewRegistry(), requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "folder_http_request_duration_seconds", Help: "Time to answer a read, by route pattern and status code.",
 		Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"route", "status"})}
@@ -46,7 +47,7 @@ func (m *metrics) observe(route string, status int, took time.Duration) {
 }
 
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, m.conventions}, promhttp.HandlerOpts{Registry: m.registry})
 }
 
 // subject is what the collector asks.
