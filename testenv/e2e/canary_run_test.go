@@ -126,6 +126,7 @@ func (s *search) folded() {
 	}
 	s.r.awaitMetric(records, "folder_source_records_total", `kind="folded"`)
 	s.r.awaitMetric(beats, "folder_heartbeats_total")
+	s.r.awaitTimelines(time.Minute)
 }
 
 // shape sees that the records were read as what they were meant to be: content of

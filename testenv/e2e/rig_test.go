@@ -170,13 +170,34 @@ func (r *rig) await(within time.Duration) {
 		if err != nil {
 			return err
 		}
-		for id, s := range got {
-			if s.Flags.Rebuilding {
-				return fmt.Errorf("session %s is being rebuilt", id)
-			}
+		if err := whole(got); err != nil {
+			return err
 		}
 		return r.want.Check(got)
 	})
+}
+
+// awaitTimelines waits until no timeline is being rebuilt: a worker that was
+// killed may come back with less than its changelog has, and fills it behind.
+func (r *rig) awaitTimelines(within time.Duration) {
+	r.Helper()
+	testenv.Eventually(r, within, func() error {
+		got, err := r.sessions(r.Context())
+		if err != nil {
+			return err
+		}
+		return whole(got)
+	})
+}
+
+// whole says which timeline is not.
+func whole(got map[wire.ID]wire.SessionInfo) error {
+	for id, s := range got {
+		if s.Flags.Rebuilding {
+			return fmt.Errorf("session %s is being rebuilt", id)
+		}
+	}
+	return nil
 }
 
 // cli runs a command of the program.
