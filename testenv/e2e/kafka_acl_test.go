@@ -25,11 +25,11 @@ func secureNode(t *testing.T) (*kafka.Secure, *rig) {
 	kafka.Need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	node, err := kafka.StartSecure(ctx, t.TempDir())
+	node, err := kafka.Secured(ctx, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { node.Kill() }) //nolint:errcheck // the test is over
+	t.Cleanup(node.Close)
 	return node, newRigOn(t, testenv.At(t, node.Addr))
 }
 
@@ -145,13 +145,9 @@ func TestKafkaLogins(t *testing.T) {
 		}
 	}
 	// A certificate of the authority is a login too.
-	pair, err := node.Auth.Issue("client")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
-	if err := errors.Join(os.WriteFile(cert, pair.Cert, 0o600), os.WriteFile(key, pair.Key, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(cert, node.Client.Cert, 0o600), os.WriteFile(key, node.Client.Key, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"FOLDER_KAFKA_BROKERS=" + node.MTLS, "FOLDER_KAFKA_TLS=true", "FOLDER_KAFKA_TLS_CA_FILE=" + node.CA}

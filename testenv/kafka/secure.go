@@ -16,15 +16,19 @@ import (
 	"sessionfold/testenv/certs"
 )
 
-// Secure is a node whose clients need TLS, a login and ACLs. Node.Addr is a
-// listener without any of it, whose clients may do everything: a test's own.
+// Secure is a node whose clients need TLS, a login and ACLs. At Addr is a listener
+// without any of it, whose clients may do everything: a test's own.
 type Secure struct {
-	*Node
-	SASL string // address of the listener that asks for TLS and a login
-	MTLS string // address of the one that asks for a certificate of the authority
-	CA   string // PEM file of the authority of both
-	Auth *certs.Authority
+	Addr   string     // host:port of the open listener
+	SASL   string     // of the one that asks for TLS and a login
+	MTLS   string     // of the one that asks for a certificate of the authority
+	CA     string     // PEM file of the authority of both
+	Client certs.Pair // that it signed
+	node   *Node      // nil: somebody else's process
 }
+
+// Admin is a user that may do everything, once AddUser has made it.
+const Admin = "admin"
 
 // PlainUser is the one user of SASL PLAIN, with its password. SCRAM users are
 // made with AddUser; of OAUTHBEARER every Token is good.
@@ -34,16 +38,19 @@ const PlainUser, PlainPassword = "plain", "plain-secret"
 // anything without an ACL.
 func StartSecure(ctx context.Context, dir string, extra ...string) (*Secure, error) {
 	s := &Secure{CA: filepath.Join(dir, "ca.pem")}
-	var err error
-	if s.Auth, err = certs.New("test authority"); err != nil {
-		return nil, err
-	}
-	pair, err := s.Auth.Issue("broker")
+	auth, err := certs.New("test authority")
 	if err != nil {
 		return nil, err
 	}
+	pair, err := auth.Issue("broker")
+	if err != nil {
+		return nil, err
+	}
+	if s.Client, err = auth.Issue("client"); err != nil {
+		return nil, err
+	}
 	store := filepath.Join(dir, "broker.pem")
-	for file, text := range map[string][]byte{s.CA: s.Auth.PEM, store: slices.Concat(pair.Key, pair.Cert)} {
+	for file, text := range map[string][]byte{s.CA: auth.PEM, store: slices.Concat(pair.Key, pair.Cert)} {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return nil, fmt.Errorf("kafka: %w", err)
 		}
@@ -51,7 +58,7 @@ func StartSecure(ctx context.Context, dir string, extra ...string) (*Secure, err
 	const modules = "org.apache.kafka.common.security."
 	n, addrs, err := start(ctx, dir, []string{"SECURE:SASL_SSL", "MUTUAL:SSL"}, append([]string{
 		"authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-		"super.users=User:ANONYMOUS", // the listener without a login, and the controller's
+		"super.users=User:ANONYMOUS;User:" + Admin, // anonymous: the listener without a login, and the controller's
 		"ssl.keystore.type=PEM", "ssl.keystore.location=" + store,
 		"ssl.truststore.type=PEM", "ssl.truststore.location=" + s.CA,
 		"listener.name.mutual.ssl.client.auth=required",
@@ -64,7 +71,7 @@ func StartSecure(ctx context.Context, dir string, extra ...string) (*Secure, err
 	if err != nil {
 		return nil, err
 	}
-	s.Node, s.SASL, s.MTLS = n, addrs[0], addrs[1]
+	s.node, s.Addr, s.SASL, s.MTLS = n, n.Addr, addrs[0], addrs[1]
 	return s, nil
 }
 
