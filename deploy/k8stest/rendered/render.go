@@ -1,9 +1,9 @@
-package k8stest
+// Package rendered turns a directory of manifests into the objects that users
+// would apply.
+package rendered
 
 import (
 	"fmt"
-	"path/filepath"
-	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,22 +15,19 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// dirs are the directories that users apply.
-var dirs = []string{"base", "overlays/sasl-tls"}
-
-// A deployment is what a directory renders to.
-type deployment struct {
-	set      *appsv1.StatefulSet
-	services map[string]*corev1.Service
-	configs  map[string]*corev1.ConfigMap
-	account  *corev1.ServiceAccount
-	budget   *policyv1.PodDisruptionBudget
-	network  *networkingv1.NetworkPolicy
+// Deployment is what a directory renders to.
+type Deployment struct {
+	Set      *appsv1.StatefulSet           `json:"set"`
+	Services map[string]*corev1.Service    `json:"services"`
+	Configs  map[string]*corev1.ConfigMap  `json:"configs"`
+	Account  *corev1.ServiceAccount        `json:"account"`
+	Budget   *policyv1.PodDisruptionBudget `json:"budget"`
+	Network  *networkingv1.NetworkPolicy   `json:"network"`
 }
 
-// render builds a directory and decodes every object strictly: a field that the
+// Render builds a directory and decodes every object strictly: a field that the
 // type does not have, or that stands there twice, is an error.
-func render(dir string) (*deployment, error) {
+func Render(dir string) (*Deployment, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -42,7 +39,7 @@ func render(dir string) (*deployment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s does not render: %w", dir, err)
 	}
-	d := &deployment{services: map[string]*corev1.Service{}, configs: map[string]*corev1.ConfigMap{}}
+	d := &Deployment{Services: map[string]*corev1.Service{}, Configs: map[string]*corev1.ConfigMap{}}
 	for _, o := range objects.Resources() {
 		text, err := o.AsYAML()
 		if err != nil {
@@ -54,43 +51,32 @@ func render(dir string) (*deployment, error) {
 		}
 		switch v := got.(type) {
 		case *appsv1.StatefulSet:
-			d.set = v
+			d.Set = v
 		case *corev1.Service:
-			d.services[v.Name] = v
+			d.Services[v.Name] = v
 		case *corev1.ConfigMap:
-			d.configs[v.Name] = v
+			d.Configs[v.Name] = v
 		case *corev1.ServiceAccount:
-			d.account = v
+			d.Account = v
 		case *policyv1.PodDisruptionBudget:
-			d.budget = v
+			d.Budget = v
 		case *networkingv1.NetworkPolicy:
-			d.network = v
+			d.Network = v
 		default:
 			return nil, fmt.Errorf("%s: a %T is not looked at by any test", dir, got)
 		}
 	}
-	if d.set == nil || d.account == nil || d.budget == nil || d.network == nil || len(d.services) != 2 || len(d.configs) != 1 {
+	if d.Set == nil || d.Account == nil || d.Budget == nil || d.Network == nil || len(d.Services) != 2 || len(d.Configs) != 1 {
 		return nil, fmt.Errorf("%s lacks an object: %+v", dir, d)
 	}
-	if n := len(d.set.Spec.Template.Spec.Containers); n != 1 {
+	if n := len(d.Set.Spec.Template.Spec.Containers); n != 1 {
 		return nil, fmt.Errorf("%s has %d containers, want 1", dir, n)
 	}
 	return d, nil
 }
 
-// each runs a test over every directory.
-func each(t *testing.T, f func(t *testing.T, d *deployment)) {
-	for _, dir := range dirs {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			d, err := render(filepath.Join("..", "k8s", dir))
-			if err != nil {
-				t.Fatal(err)
-			}
-			f(t, d)
-		})
-	}
-}
+// Pod is the template of the set's pods.
+func (d *Deployment) Pod() *corev1.PodSpec { return &d.Set.Spec.Template.Spec }
 
-func (d *deployment) pod() *corev1.PodSpec { return &d.set.Spec.Template.Spec }
-
-func (d *deployment) folder() *corev1.Container { return &d.pod().Containers[0] }
+// Folder is its one container.
+func (d *Deployment) Folder() *corev1.Container { return &d.Pod().Containers[0] }
