@@ -28,7 +28,7 @@ func verifyCommand(c *cli) *cobra.Command {
 		Short: "Hold a running worker's index against its log, session by session",
 		Long: "verify takes a snapshot of what a running worker has stored of a stream, folds the log that the brokers\n" +
 			"still hold afresh up to the same offsets, and compares the two. What the log does not hold any more is\n" +
-			"accounted for. The worker must hold every partition of the stream.\n\n" +
+			"accounted for. A worker that has a part of the stream is compared by that part.\n\n" +
 			"The exit code is 1 when something differs.",
 		Args: args(cobra.NoArgs),
 	}
