@@ -177,7 +177,7 @@ func (h *handler) changes(ctx context.Context, s Stream, q *wire.SessionChangesR
 	}
 	c, err := h.opt.Changes(ctx, s.Name, q.After, limit)
 	if err != nil {
-		h.opt.Logger.Error("change rows cannot be read", "stream", s.Name, "error", err.Error())
+		h.opt.Logger.ErrorContext(ctx, "change rows cannot be read", "stream", s.Name, "error", err.Error())
 		return nil, wire.Errorf(wire.ErrUnavailable, "changes: the output topic cannot be read right now; try again")
 	}
 	return &c, nil

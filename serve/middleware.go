@@ -46,14 +46,16 @@ func (h *handler) guard(next http.Handler) http.Handler {
 				panic(v)
 			}
 			if v != nil {
-				h.opt.Logger.Error("a read panicked", slog.String("route", r.Pattern),
+				h.opt.Logger.ErrorContext(r.Context(), "a read panicked", slog.String("route", r.Pattern),
 					slog.String("type", fmt.Sprintf("%T", v)), slog.String("stack", string(debug.Stack())))
 				if rec.status == 0 {
 					b, _ := encodeJSON(body{Code: "internal", Message: "the server failed; its log says where"})
 					write(rec, http.StatusInternalServerError, typeJSON, b)
 				}
 			}
-			h.opt.Observe(route(r), rec.status, time.Since(began))
+			took := time.Since(began)
+			h.opt.Observe(route(r), rec.status, took)
+			h.opt.Logger.DebugContext(r.Context(), "read", "route", route(r), "status", rec.status, "took", took)
 		}()
 		next.ServeHTTP(rec, r)
 	})

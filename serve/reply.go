@@ -110,7 +110,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (h *handler) report(r *http.Request, err error) *failure {
 	f := failureOf(err)
 	if f.err.Kind == wire.ErrBackend {
-		h.opt.Logger.Error("a read failed", slog.String("route", r.Pattern), slog.String("error", err.Error()))
+		h.opt.Logger.ErrorContext(r.Context(), "a read failed", slog.String("route", r.Pattern), slog.String("error", err.Error()))
 	}
 	return f
 }

@@ -227,8 +227,10 @@ func (f *world) add(tp wire.TopicPartition, n int) {
 }
 
 // start runs a worker on the world until the test ends.
-func (f *world) start(cfg Config) (w *Worker, stop func() error) {
-	w = New(cfg, f.env())
+func (f *world) start(cfg Config) (w *Worker, stop func() error) { return f.startIn(cfg, f.env()) }
+
+func (f *world) startIn(cfg Config, env *Env) (w *Worker, stop func() error) {
+	w = New(cfg, env)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()

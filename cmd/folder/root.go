@@ -56,7 +56,7 @@ func newRoot(c *cli) *cobra.Command {
 		return usageError{fmt.Errorf("%w\n    hint: %s --help", err, cmd.CommandPath())}
 	})
 	root.AddCommand(runCommand(c), demoCommand(c), replayCommand(c), exportCommand(c), sessionsCommand(c),
-		checkStoreCommand(c), verifyCommand(c), rebuildCommand(c), drainCommand(c),
+		checkStoreCommand(c), verifyCommand(c), rebuildCommand(c), drainCommand(c), logLevelCommand(c),
 		topicsCommand(c), configCommand(c), versionCommand(c))
 	root.AddCommand(importCommand(c))
 	root.InitDefaultCompletionCmd()

@@ -21,6 +21,24 @@ everything that is wrong at once and exits with 2; ` + "`folder config print`" +
 A list in a flag or a variable is separated by commas; ` + "`streams`" + ` takes YAML there: ` + "`FOLDER_STREAMS='[{name: agents}]'`" + `.
 `
 
+// docsTelemetry names the variables of OpenTelemetry, which are read as its
+// specification has them and are no part of the schema.
+const docsTelemetry = `
+## OpenTelemetry
+
+The standard variables, read from the environment only; with none of them set nothing is sent. [Telemetry](telemetry.md) has more of it.
+
+| Variable | Meaning |
+|---|---|
+| ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" + ` | Where traces and metrics go, for example ` + "`http://collector:4318`" + `. |
+| ` + "`OTEL_EXPORTER_OTLP_PROTOCOL`" + ` | ` + "`http/protobuf`" + `, the default, or ` + "`grpc`" + `. |
+| ` + "`OTEL_EXPORTER_OTLP_HEADERS`" + ` | Headers for it, ` + "`key=value`" + `, separated by commas. |
+| ` + "`OTEL_TRACES_EXPORTER`" + `, ` + "`OTEL_METRICS_EXPORTER`" + `, ` + "`OTEL_LOGS_EXPORTER`" + ` | ` + "`otlp`, `console` or `none`" + `. Logs are sent only when theirs is set. |
+| ` + "`OTEL_TRACES_SAMPLER`" + `, ` + "`OTEL_TRACES_SAMPLER_ARG`" + ` | Which batches and requests become traces. |
+| ` + "`OTEL_SERVICE_NAME`" + `, ` + "`OTEL_RESOURCE_ATTRIBUTES`" + ` | Who the worker says it is. |
+| ` + "`OTEL_SDK_DISABLED`" + ` | ` + "`true`" + `: none of it. |
+`
+
 // Docs is docs/configuration.md.
 func Docs() string {
 	var b strings.Builder
@@ -42,6 +60,7 @@ func Docs() string {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s |\n", f.Path, f.typeDoc(), f.defaultDoc(), f.Env(), f.Doc)
 		}
 	}
+	b.WriteString(docsTelemetry)
 	return b.String()
 }
 
