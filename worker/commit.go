@@ -17,12 +17,15 @@ type result struct {
 	fatal      error
 }
 
-// outcome is the error that keeps the steps from being in the store.
+// outcome is what keeps the steps from being in the store; nil: they are there.
 func (r *result) outcome() error {
-	if r.fail != nil {
+	switch {
+	case r.fail != nil:
 		return r.fail
+	case r.err != nil:
+		return &Failure{Err: r.err, Where: "store"}
 	}
-	return r.err
+	return nil
 }
 
 // tally counts what is buffered; sources that were given up took theirs along.

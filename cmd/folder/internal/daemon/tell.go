@@ -15,13 +15,14 @@ func (d *Daemon) tell(ctx context.Context) (end func()) {
 		instance, _ = os.Hostname() // without one the worker does not start
 	}
 	log := d.log
+	ctx = context.WithoutCancel(ctx) // what is told of the stop goes out too
 	d.told = telemetry.Start(ctx, telemetry.Options{
 		Version: d.build.Version, Instance: instance, Group: d.cfg.Kafka.Group, ChangesTopic: d.cfg.ChangesTopic(),
 		Own: d.metrics.registry, Prometheus: d.metrics.conventions, Log: log, Level: d.level,
 	})
 	d.log = d.told.Logger(log)
 	return func() {
-		if err := d.told.Shutdown(context.WithoutCancel(ctx)); err != nil {
+		if err := d.told.Shutdown(ctx); err != nil {
 			log.Warn("the last of telemetry could not be handed over", "err", err)
 		}
 	}
