@@ -12,7 +12,7 @@ import (
 // foldAt is how many records are worth folding before their commit is due: in
 // a catch-up the fold overlaps with fetching and with the commit in flight, and
 // what was fetched is let go early.
-const foldAt = 16_384
+const foldAt = 8_192
 
 // buffer holds what was polled of a source and is not folded yet.
 type buffer struct {

@@ -9,11 +9,12 @@ import (
 
 const (
 	longestPoll = 250 * time.Millisecond // so that the loop is seen to come round
-	onePoll     = 8_192                  // records, so that the fold begins early
+	onePoll     = 2 * foldAt             // records, so that the fold begins early
+	ahead       = 6 * foldAt             // records that are held: the client asks for more only when what it fetched is taken
 )
 
 // room is how many records may be polled now: what is not folded yet is at most
-// one batch, and never more than keeps the fold busy.
+// one batch, and never more than keeps both the fold and the client busy.
 func (w *Worker) room() int {
 	held, bytes := w.buffered, w.bufferedBytes
 	if w.folding != nil {
@@ -22,7 +23,7 @@ func (w *Worker) room() int {
 	if bytes >= w.cfg.BatchBytes {
 		return 0
 	}
-	return min(onePoll, min(w.cfg.BatchRecords, 2*foldAt)-held)
+	return min(onePoll, min(w.cfg.BatchRecords, ahead)-held)
 }
 
 // poll waits for records, but not when there is no room for them.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestLoadsAreWhatTheyPromise(t *testing.T) {
-	short := Short("short", 200, 4)
+	short := Short("short", 0, 200, 4)
 	if got, want := len(short.Records), 200*10; got != want {
 		t.Fatalf("%d records, want %d", got, want)
 	}

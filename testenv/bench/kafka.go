@@ -42,14 +42,19 @@ func StartKafka() (*Kafka, error) {
 		}
 		k.fake, k.Addrs = p, strings.Split(addrs, ",")
 	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerBatchMaxBytes(1<<20), kgo.MaxBufferedRecords(1<<20), kgo.ProducerLinger(2*time.Millisecond))
+	cl, err := kgo.NewClient(k.opts()...)
 	if err != nil {
 		k.Close()
 		return nil, fmt.Errorf("bench: a client for %v: %w", k.Addrs, err)
 	}
 	k.cl, k.Admin = cl, kadm.NewClient(cl)
 	return k, nil
+}
+
+// opts are those of a client that produces.
+func (k *Kafka) opts() []kgo.Opt {
+	return []kgo.Opt{kgo.SeedBrokers(k.Addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchMaxBytes(1 << 20), kgo.MaxBufferedRecords(1 << 20), kgo.ProducerLinger(2 * time.Millisecond)}
 }
 
 // Close ends the client and the broker that StartKafka started.
@@ -78,17 +83,19 @@ func (k *Kafka) CreateTopics(ctx context.Context, topics []wire.TopicRole, parti
 }
 
 // Produce writes records in order and waits for all of them.
-func (k *Kafka) Produce(ctx context.Context, rs []Placed) error {
+func (k *Kafka) Produce(ctx context.Context, rs []Placed) error { return produce(ctx, k.cl, rs) }
+
+func produce(ctx context.Context, cl *kgo.Client, rs []Placed) error {
 	var once sync.Once
 	var first error
 	for i := range rs {
-		k.cl.Produce(ctx, kafkaRecord(&rs[i]), func(_ *kgo.Record, err error) {
+		cl.Produce(ctx, kafkaRecord(&rs[i]), func(_ *kgo.Record, err error) {
 			if err != nil {
 				once.Do(func() { first = err })
 			}
 		})
 	}
-	if err := k.cl.Flush(ctx); err != nil {
+	if err := cl.Flush(ctx); err != nil {
 		return fmt.Errorf("bench: preload: %w", err)
 	}
 	if first != nil {

@@ -117,9 +117,11 @@ func (l *loader) session() *agdxlog.Session {
 const noteText = "the checkout page waits for the tax service; a retry helps for a while, then the queue grows again until noon"
 
 // Short is sessions of ten records each, one after the other within a
-// partition: a start, eight notes, an end.
-func Short(stream string, sessions int, partitions int32) *Load {
+// partition: a start, eight notes, an end. The first session has the number
+// from, so that a stream can be given several loads.
+func Short(stream string, from, sessions int, partitions int32) *Load {
 	l := newLoader(fmt.Sprintf("%d sessions of 10", sessions), stream, partitions)
+	l.n = uint64(from)
 	for range sessions {
 		s := l.session()
 		l.place(int32(l.n%uint64(partitions)), l.tell(func() { shortSession(s) }))

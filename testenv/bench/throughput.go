@@ -34,6 +34,7 @@ type Bench struct {
 	Folder string // binary
 	Dir    string // scratch
 	Within time.Duration
+	Env    []string // of the worker, beside this process's own
 	// Profile, when set, is a directory for CPU profiles of the worker, each of
 	// the first ProfileFor of a catch-up.
 	Profile    string

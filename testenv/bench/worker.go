@@ -25,7 +25,7 @@ func (b *Bench) startWorker(stream, group string, d wire.Dialect) (Worker, error
 	}
 	w, err := folder.New(folder.Options{
 		Dialect: d.String(), Topics: topics,
-		Bin: b.Folder, Brokers: b.Kafka.Addrs, Group: group, Instance: "bench", Stream: stream, Dir: b.Dir,
+		Bin: b.Folder, Brokers: b.Kafka.Addrs, Group: group, Instance: "bench", Stream: stream, Dir: b.Dir, Env: b.Env,
 		Extra: []string{"log: {level: warn, format: text}"},
 	})
 	if err == nil {

@@ -40,15 +40,19 @@ type options struct {
 	floors     bench.Floors
 	partials   int
 	restore    time.Duration
+	sampled    float64
+	left       float64
 }
 
 func main() {
 	var o options
 	var cases string
 	var rss float64
-	flag.StringVar(&cases, "cases", "short,long,mixed,deepstrike,everruns,deltas,latency", "which cases to run; there is also restore")
+	flag.StringVar(&cases, "cases", "short,running,long,mixed,deepstrike,everruns,deltas,latency", "which cases to run; there are also restore and telemetry")
 	flag.IntVar(&o.partials, "partials", 1_000_000, "sessions of the restore case")
 	flag.DurationVar(&o.restore, "max-restore", 15*time.Second, "start to ready in the restore case; 0: no bound")
+	flag.Float64Var(&o.sampled, "sampled", 0.01, "part of the batches that the telemetry case makes spans of")
+	flag.Float64Var(&o.left, "floor-telemetry", 0.97, "records per second with telemetry, of those without; 0: no floor")
 	flag.IntVar(&o.runs, "runs", 5, "runs per throughput case; medians are shown")
 	flag.IntVar(&o.sessions, "sessions", 20_000, "sessions of the short case, 10 records each")
 	flag.IntVar(&o.long, "long", 2_000, "sessions of the long case, 98 records each")
@@ -66,7 +70,7 @@ func main() {
 	flag.BoolVar(&o.few, "few-headers", false, "records carry agdx.av and agdx.ct only, not the four to six headers of a usual producer")
 	flag.DurationVar(&o.profileFor, "profile-for", time.Second, "length of each profile, whole seconds; give it a load that lasts longer (--sessions)")
 	flag.DurationVar(&o.within, "within", 2*time.Minute, "longest time of one catch-up")
-	flag.Float64Var(&o.floors.Rate, "floor-rate", 500_000, "records per second of the short case; 0: no floor")
+	flag.Float64Var(&o.floors.Rate, "floor-rate", 500_000, "records per second of the running case; 0: no floor")
 	flag.Float64Var(&o.floors.Ratio, "floor-ratio", 0.2, "of the draining consumer, short case; 0: no floor")
 	flag.DurationVar(&o.floors.P99, "max-p99", 300*time.Millisecond, "produce to readable; 0: no bound")
 	flag.Float64Var(&rss, "max-rss", 512, "peak memory of the worker in MiB; 0: no bound")
@@ -105,10 +109,15 @@ func run(ctx context.Context, o options) error {
 	fmt.Printf("%s %s/%s, %d CPUs\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	b := bench.Bench{Folder: o.folder, Dir: dir, Within: o.within, Profile: o.profile, ProfileFor: o.profileFor}
 
-	var short []bench.Run
+	var short, warm []bench.Run
 	var latency *bench.Latency
 	if o.cases["short"] {
-		if short, err = throughput(ctx, b, "short", o.load(bench.Short("short", o.sessions, int32(o.partitions))), o.runs); err != nil {
+		if short, err = throughput(ctx, b, "short", o.load(bench.Short("short", 0, o.sessions, int32(o.partitions))), o.runs); err != nil {
+			return err
+		}
+	}
+	if o.cases["running"] {
+		if warm, err = running(ctx, b, o); err != nil {
 			return err
 		}
 	}
@@ -148,7 +157,14 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	if bad := o.floors.Check(short, latency); len(bad) > 0 {
+	if o.cases["telemetry"] {
+		if err := telemetry(ctx, b, o); err != nil {
+			return err
+		}
+	}
+	cold := o.floors
+	cold.Rate = 0 // decision 0015: of a worker that runs
+	if bad := append(o.floors.Check(warm, nil), cold.Check(short, latency)...); len(bad) > 0 {
 		return errors.New("bench: " + strings.Join(bad, "; "))
 	}
 	return nil
@@ -178,6 +194,27 @@ func throughput(ctx context.Context, b bench.Bench, stream string, l *bench.Load
 	}
 	bench.PrintRuns(os.Stdout, l, runs)
 	fmt.Println()
+	return runs, nil
+}
+
+// running runs the short case on a worker that has had as much before.
+func running(ctx context.Context, b bench.Bench, o options) (runs []bench.Run, err error) {
+	if b.Kafka, err = bench.StartKafka(); err != nil {
+		return nil, err
+	}
+	defer b.Kafka.Close()
+	var l *bench.Load
+	for i := range o.runs {
+		stream := fmt.Sprintf("running-%d", i)
+		first := o.load(bench.Short(stream, 0, o.sessions, int32(o.partitions)))
+		l = o.load(bench.Short(stream, o.sessions, o.sessions, int32(o.partitions)))
+		r, err := b.Running(ctx, stream, first, l)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	bench.PrintRunning(os.Stdout, l, runs)
 	return runs, nil
 }
 
@@ -237,7 +274,7 @@ func steady(ctx context.Context, b bench.Bench, o options) (l bench.Latency, err
 		return l, err
 	}
 	defer b.Kafka.Close()
-	load := o.load(bench.Short("steady", int(o.rate*o.seconds/10), int32(o.partitions))).WithProbe("steady")
+	load := o.load(bench.Short("steady", 0, int(o.rate*o.seconds/10), int32(o.partitions))).WithProbe("steady")
 	if l, err = b.Latency(ctx, "steady", "steady", load, o.rate); err != nil {
 		return l, err
 	}
