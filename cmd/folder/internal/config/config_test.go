@@ -55,6 +55,13 @@ func TestTypesFromFileAndText(t *testing.T) {
 	if d := cmp.Diff(fromFile.Config, fromText.Config); d != "" {
 		t.Error(d)
 	}
+	fromBlock, err := Load(Input{Env: []string{"FOLDER_STORE_DIR=d", "FOLDER_STREAMS=\n- name: x\n  timeline_cap: 7\n- {name: y,\n   dialect: deepstrike, topics: [t]}\n"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := fromBlock.Streams; len(s) != 2 || s[0].Name != "x" || s[0].TimelineCap != 7 || s[1].Dialect != "deepstrike" {
+		t.Errorf("streams of a variable with a block of YAML: %+v", s)
+	}
 	s := fromFile.Streams[0]
 	if fromFile.Store.Cache != 1<<30 || s.TimelineCap != 7 || s.IdleTimeout != 7*time.Minute || s.Dialect != "agdx" || fromFile.Commit.Interval != 250*time.Millisecond {
 		t.Errorf("%+v", fromFile.Config)

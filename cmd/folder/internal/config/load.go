@@ -100,6 +100,9 @@ func defaults() *layer {
 func (l *layer) text(f *Field, s, where string) {
 	switch f.Type {
 	case "list":
+		if !strings.HasPrefix(strings.TrimSpace(s), "[") { // a block, which stands on lines of its own
+			s = "\n  " + strings.ReplaceAll(s, "\n", "\n  ")
+		}
 		sub := readYAML(where, []byte(f.Path+": "+s))
 		l.bad = append(l.bad, sub.bad...)
 		if v, ok := sub.values[f.Path]; ok {
