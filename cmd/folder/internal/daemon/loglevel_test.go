@@ -14,7 +14,7 @@ import (
 // adminOf is the admin listener's handler of a worker that is not started.
 func adminOf(t *testing.T, listen string, log *bytes.Buffer) http.Handler {
 	t.Helper()
-	l, err := config.Load(config.Input{Flags: map[string]string{"streams": "[{name: s}]", "admin.listen": listen}})
+	l, err := config.Load(config.Input{Flags: map[string]string{"streams": "[{name: s}]", "store.dir": t.TempDir(), "admin.listen": listen}})
 	if err != nil {
 		t.Fatal(err)
 	}

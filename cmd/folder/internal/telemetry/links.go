@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"bytes"
 	"encoding/hex"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -16,25 +18,22 @@ const headerTrace = "traceparent"
 // that are sampled first, at most limit. What is no context is passed over.
 func linksOf(raw []wire.Raw, limit int) []trace.Link {
 	var sampled, others []trace.SpanContext
-	var last trace.TraceID
+	var last []byte
 	for i := range raw {
 		if len(sampled) >= limit {
 			break
 		}
 		v := header(raw[i].Headers)
-		if v == nil {
-			continue
+		if len(v) < traceLength || bytes.Equal(v, last) || len(others) >= limit && !saysSampled(v) {
+			continue // records of one span often follow each other
 		}
+		last = v
 		c, ok := parse(v)
-		if !ok || c.TraceID() == last {
-			continue // runs of one trace are common
-		}
-		last = c.TraceID()
 		switch {
-		case has(sampled, last):
+		case !ok || has(sampled, c.TraceID()):
 		case c.IsSampled():
 			sampled = append(sampled, c)
-		case len(others) < limit && !has(others, last):
+		case len(others) < limit && !has(others, c.TraceID()):
 			others = append(others, c)
 		}
 	}
@@ -71,14 +70,22 @@ func header(hs []wire.Header) []byte {
 	return nil
 }
 
-// parse reads a traceparent: version, trace id, span id and flags in lower-case
-// hexadecimal. More may follow in versions after 0 only.
+// traceLength is that of a traceparent of version 0: version, trace id, span id
+// and flags in lower-case hexadecimal.
+const traceLength = 2 + 1 + 32 + 1 + 16 + 1 + 2
+
+// saysSampled looks at the flags of what may be a traceparent.
+func saysSampled(v []byte) bool {
+	const last = traceLength - 1
+	return strings.IndexByte("13579bdf", v[last]) >= 0
+}
+
+// parse reads a traceparent. More may follow in versions after 0 only.
 func parse(v []byte) (c trace.SpanContext, ok bool) {
-	const length = 2 + 1 + 32 + 1 + 16 + 1 + 2
-	if len(v) < length || v[2] != '-' || v[35] != '-' || v[52] != '-' {
+	if len(v) < traceLength || v[2] != '-' || v[35] != '-' || v[52] != '-' {
 		return c, false
 	}
-	for _, b := range v[:length] {
+	for _, b := range v[:traceLength] {
 		if b >= 'A' && b <= 'F' {
 			return c, false
 		}
@@ -92,7 +99,7 @@ func parse(v []byte) (c trace.SpanContext, ok bool) {
 			return c, false
 		}
 	}
-	if version[0] == 0xff || version[0] == 0 && len(v) != length || len(v) > length && v[length] != '-' {
+	if version[0] == 0xff || version[0] == 0 && len(v) != traceLength || len(v) > traceLength && v[traceLength] != '-' {
 		return c, false
 	}
 	cfg.TraceFlags, cfg.Remote = trace.TraceFlags(flags[0])&trace.FlagsSampled, true
