@@ -93,9 +93,9 @@ func (r *foreignRig) folded(w *running) {
 }
 
 // same holds the index against a fold of the log from its beginning.
-func (r *foreignRig) same(w *running, d wire.Dialect) {
+func (r *foreignRig) same(w *running, d wire.Dialect, cfg fold.Config) {
 	r.t.Helper()
-	e, err := replay.New([]replay.Stream{{Name: r.stream, Dialect: d, Topics: []wire.TopicRole{{Topic: r.topic, Role: wire.RoleLane}}}})
+	e, err := replay.New([]replay.Stream{{Name: r.stream, Dialect: d, Fold: cfg, Topics: []wire.TopicRole{{Topic: r.topic, Role: wire.RoleLane}}}})
 	r.must(err)
 	defer e.Close()
 	for tp, recs := range r.records(r.topic) {
@@ -153,12 +153,12 @@ func TestForeignStreamSurvives(t *testing.T) {
 		r.made["run-2"] -= 5 // the last lines again
 		r.run(5, "run-2")
 		r.folded(w)
-		r.same(w, wire.DialectDeepStrike)
+		r.same(w, wire.DialectDeepStrike, fold.Config{})
 		w.stop()
 	}
 	w = r.start(cfg(dir))
 	r.folded(w)
-	r.same(w, wire.DialectDeepStrike)
+	r.same(w, wire.DialectDeepStrike, fold.Config{})
 	if n := len(r.audit(w, "run-1").Signals); n != 48 {
 		t.Errorf("%d signals, want those of turns 1, 3 and 5 of each of 16 runs", n)
 	}
@@ -203,7 +203,7 @@ func TestAutoDialect(t *testing.T) {
 	})
 	r.run(9, "run-1", "run-2")
 	r.folded(w)
-	r.same(w, wire.DialectDeepStrike)
+	r.same(w, wire.DialectDeepStrike, fold.Config{})
 	if text := log.String(); strings.Count(text, `msg="the records of a topic tell its dialect"`) != 1 || !strings.Contains(text, "dialect=deepstrike") {
 		t.Errorf("logged:\n%s", text)
 	}

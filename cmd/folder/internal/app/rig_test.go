@@ -21,6 +21,7 @@ import (
 	"sessionfold/testenv"
 	"sessionfold/testenv/agdxlog"
 	"sessionfold/testenv/broker"
+	"sessionfold/testenv/schema"
 	"sessionfold/wire"
 )
 
@@ -221,8 +222,13 @@ func (r *rig) offline(topics ...string) *index.Store {
 // deleteRecords is what retention does: it moves the log start.
 func (r *rig) deleteRecords(p int32, before int64) {
 	r.t.Helper()
+	r.deleteRecordsOf(r.lane, p, before)
+}
+
+func (r *rig) deleteRecordsOf(topic string, p int32, before int64) {
+	r.t.Helper()
 	var os kadm.Offsets
-	os.AddOffset(r.lane, p, before, -1)
+	os.AddOffset(topic, p, before, -1)
 	rs, err := r.k.Admin.DeleteRecords(context.Background(), os)
 	r.must(errors.Join(err, rs.Error()))
 }
@@ -336,8 +342,11 @@ func (r *rig) changes() []wire.ChangeRow {
 	r.t.Helper()
 	last := map[wire.ChangeSource]wire.ChangeRow{}
 	var all []wire.ChangeRow
+	published, err := schema.New()
+	r.must(err)
 	for _, recs := range r.records(r.group + "-changes") {
 		for _, rec := range recs {
+			r.must(published.Check(rec.Value))
 			var c wire.ChangeRow
 			r.must(json.Unmarshal(rec.Value, &c))
 			l := last[c.Source]

@@ -36,7 +36,12 @@ func (r *rig) dump(w *running, change func(key, value []byte) []byte) []byte {
 
 func (r *rig) verify(dump []byte) (*verify.Result, error) {
 	r.t.Helper()
-	log, err := source.NewReader(source.Conn{Brokers: r.k.Addrs}, []source.Stream{{Name: r.stream, Topics: wire.TopicsOf(r.stream)}})
+	return r.verifyAs(dump, source.Stream{Name: r.stream, Topics: wire.TopicsOf(r.stream)}, fold.Config{})
+}
+
+func (r *rig) verifyAs(dump []byte, stream source.Stream, cfg fold.Config) (*verify.Result, error) {
+	r.t.Helper()
+	log, err := source.NewReader(source.Conn{Brokers: r.k.Addrs}, []source.Stream{stream})
 	r.must(err)
 	defer log.Close()
 	ctx := context.Background()
@@ -46,7 +51,7 @@ func (r *rig) verify(dump []byte) (*verify.Result, error) {
 	for tp, h := range heads {
 		starts[wire.NewSource(r.stream, tp.Topic, h.Generation, uint32(tp.Partition), 0, 0).Key()] = h.Start
 	}
-	return verify.Run(ctx, bytes.NewReader(dump), log, verify.Options{Stream: r.stream, Keep: 10, Starts: starts})
+	return verify.Run(ctx, bytes.NewReader(dump), log, verify.Options{Stream: r.stream, Fold: cfg, Keep: 10, Starts: starts})
 }
 
 func (r *rig) verified(dump []byte) *verify.Result {

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -130,6 +129,13 @@ func (c *comparison) one(id wire.ID, is, fresh *fold.Keyed) (reach, []string, er
 	if r == partly {
 		return r, append(tail(k, is.Partial, fresh.Partial), found...), nil
 	}
+	// Lists of foreign dialects lie in rows of their own.
+	if err := c.fresh.Lists(id, []fold.Keyed{*fresh}); err != nil {
+		return r, nil, err
+	}
+	if err := c.index.Lists(id, []fold.Keyed{*is}); err != nil {
+		return r, append(found, err.Error()), nil // a row is missing, or is none
+	}
 	found = append(partials(is.Partial, fresh.Partial, timed), found...)
 	if is.Partial.State != nil && fresh.Partial.State != nil {
 		s, err := c.states(id, is, fresh, timed)
@@ -173,91 +179,6 @@ func tail(k *known, is, fresh *fold.Partial) (out []string) {
 		out = append(out, fmt.Sprintf("last offset: %d ≠ %d", is.Last.Offset, fresh.Last.Offset))
 	}
 	return out
-}
-
-// partials compares two partials field by field.
-func partials(is, fresh *fold.Partial, timed bool) []string {
-	if timed && bytes.Equal(row.AppendPartialValue(nil, is), row.AppendPartialValue(nil, fresh)) && reflect.DeepEqual(links(is), links(fresh)) {
-		return nil
-	}
-	a, b := *is, *fresh
-	if !timed {
-		a, b = clone(is), clone(fresh)
-		untimed(reflect.ValueOf(&a))
-		untimed(reflect.ValueOf(&b))
-		a.Flags &^= fold.FlagTimesApproximate
-		b.Flags &^= fold.FlagTimesApproximate
-	}
-	return fields("", reflect.ValueOf(a), reflect.ValueOf(b), nil)
-}
-
-func links(p *fold.Partial) []fold.Link {
-	if p.Links == nil {
-		return nil
-	}
-	return p.Links.List
-}
-
-// clone is a deep copy, by way of the stored form.
-func clone(p *fold.Partial) fold.Partial {
-	c, err := row.DecodePartial(row.AppendPartialValue(nil, p))
-	if err == nil && p.Links != nil {
-		var l []fold.Link
-		if l, err = row.DecodeLinks(row.AppendLinksValue(nil, p.Links.List)); err == nil {
-			c.Links.List = l
-		}
-	}
-	if err != nil {
-		panic("verify: a partial does not survive its own form: " + err.Error())
-	}
-	return *c
-}
-
-// perSession bounds the fields named of one session and source.
-const perSession = 8
-
-// fields names the fields that differ.
-func fields(path string, a, b reflect.Value, out []string) []string {
-	if len(out) >= perSession || reflect.DeepEqual(a.Interface(), b.Interface()) {
-		return out
-	}
-	switch {
-	case a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil():
-		return fields(path, a.Elem(), b.Elem(), out)
-	case a.Kind() == reflect.Struct:
-		for i := range a.NumField() {
-			if f := a.Type().Field(i); f.IsExported() {
-				name := f.Name
-				if path != "" && !f.Anonymous {
-					name = path + "." + name
-				} else if f.Anonymous {
-					name = path
-				}
-				out = fields(name, a.Field(i), b.Field(i), out)
-			}
-		}
-		return out
-	case a.Kind() == reflect.Slice && a.Len() == b.Len():
-		for i := range a.Len() {
-			out = fields(fmt.Sprintf("%s[%d]", path, i), a.Index(i), b.Index(i), out)
-		}
-		return out
-	}
-	return append(out, fmt.Sprintf("%s: %s ≠ %s", path, show(a), show(b)))
-}
-
-func show(v reflect.Value) string {
-	if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) && v.IsNil() {
-		return "nothing"
-	}
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	s := fmt.Sprintf("%v", v.Interface())
-	if len(s) > 120 {
-		s = s[:120] + "…"
-	}
-	return s
 }
 
 // states compares documents and the history of their changes.
