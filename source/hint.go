@@ -15,7 +15,7 @@ var hints = []struct {
 	err  error
 	hint string
 }{
-	{kerr.TopicAuthorizationFailed, "grant READ on topics that are folded, READ and WRITE on the changelog and changes topics; `folder topics check` names what is missing"},
+	{kerr.TopicAuthorizationFailed, "grant READ on topics that are folded, READ and WRITE on the changelog and changes topics (make them with `folder topics create` as a user who may, or grant CREATE); `folder topics check` names what is missing"},
 	{kerr.GroupAuthorizationFailed, "grant READ on the group (kafka.group)"},
 	{kerr.TransactionalIDAuthorizationFailed, "grant WRITE on the transactional id, which is the group, a dash and kafka.instance"},
 	{kerr.ClusterAuthorizationFailed, "grant CREATE on the changelog and changes topics, or make them with `folder topics create` as another user"},

@@ -86,14 +86,16 @@ func (p *Preflight) Topics() int { return len(p.sources) }
 // partitions (0: they are left alone), the changes topic, and changelogs. It
 // calls made for each.
 func (p *Preflight) Create(ctx context.Context, partitions int32, made func(topic string)) error {
+	isNew := map[string]int32{}
 	if partitions > 0 {
 		for _, w := range p.sources {
 			w.Partitions = partitions
-			isNew, err := p.topics.Create(ctx, w)
+			ok, err := p.topics.Create(ctx, w)
 			if err != nil {
 				return err
 			}
-			if isNew {
+			if ok {
+				isNew[w.Topic] = partitions
 				made(w.Topic)
 			}
 		}
@@ -104,7 +106,7 @@ func (p *Preflight) Create(ctx context.Context, partitions int32, made func(topi
 	}
 	wants := []sink.Want{p.topics.WantChanges()}
 	for _, t := range p.folded {
-		if n := have[t]; n > 0 {
+		if n := max(have[t], isNew[t]); n > 0 { // brokers may not know yet what one of them made
 			wants = append(wants, p.topics.WantChangelog(t, n))
 		}
 	}

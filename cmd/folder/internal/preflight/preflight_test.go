@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -132,9 +133,11 @@ func laneTopic() string {
 	return ""
 }
 
-// What create makes, check finds right.
+// What create makes, check finds right, although a broker that is asked does not
+// know yet of a topic that was made.
 func TestWhatIsCreatedIsRight(t *testing.T) {
 	k := testenv.Fake(t, broker.Options{})
+	late := k.Fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Metadata}, Topic: "s.agent.memory", Err: kerr.UnknownTopicOrPartition})
 	c := load(t, k.Addrs)
 	p, err := New(c, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -145,6 +148,9 @@ func TestWhatIsCreatedIsRight(t *testing.T) {
 		made := 0
 		if err := p.Create(t.Context(), 2, func(string) { made++ }); err != nil {
 			t.Fatal(err)
+		}
+		if late.Hits() != 1 {
+			t.Fatal("nobody asked for the topic that is known late")
 		}
 		if made != want {
 			t.Errorf("call %d makes %d topics, want %d", i, made, want)
