@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,71 +21,149 @@ func blocks(text, lang string) []string {
 	return out
 }
 
+// makeRuns sees that a target of the Makefile runs a command, so that the test
+// may run that instead.
+func makeRuns(t *testing.T, target, command string) {
+	t.Helper()
+	b, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^` + target + `:.*\n\t` + command).Match(b) {
+		t.Errorf("make %s does not run %s", target, command)
+	}
+}
+
+// walk makes a script of a document's commands. Only addresses and directories
+// are replaced, because tests run at the same time.
+type walk struct {
+	t       *testing.T
+	script  strings.Builder
+	replace *strings.Replacer
+	listens string // who serves reads of what was run, as the script names it
+	done    string // what reads of it say when all is folded
+	stop    bool   // what was run is stopped at once, so that what follows meets the demo
+	running []string
+	ran     []string
+}
+
+func (w *walk) say(format string, args ...any) { fmt.Fprintf(&w.script, format+"\n", args...) }
+
+// blocks takes the commands of a document's blocks, and gives its one block of
+// YAML.
+func (w *walk) blocks(text string) (yaml string) {
+	for _, block := range blocks(text, "sh") {
+		for line := range strings.SplitSeq(strings.TrimSpace(block), "\n") {
+			w.line(line)
+			w.ran = append(w.ran, line)
+		}
+	}
+	for i := len(w.running) - 1; i >= 0; i-- {
+		w.say("kill -INT %s\nwait %s", w.running[i], w.running[i])
+	}
+	all := blocks(text, "yaml")
+	if len(all) != 1 {
+		w.t.Fatalf("%d blocks of YAML, want the one of folder.yaml", len(all))
+	}
+	return all[0]
+}
+
+func (w *walk) line(line string) {
+	command := w.replace.Replace(line)
+	first, rest, _ := strings.Cut(command, " ")
+	switch {
+	case line == "make demo" || line == "bin/folder demo":
+		makeRuns(w.t, "demo", `\$\(BIN\)/folder demo --dir`)
+		w.say("exec folder demo --dir d --sessions 10 --rate 0 --kafka-port $KAFKA_PORT &demo&")
+		w.say("await '(?m)^10 sessions match' folder sessions list --limit 1 --total")
+		w.running = append(w.running, "demo")
+	case line == "make build":
+		makeRuns(w.t, "build", `\$\(GO\) build -o \$\(BIN\)/folder \./cmd/folder`)
+	case line == "make test":
+		makeRuns(w.t, "test", `\$\(GO\) test .*\./\.\.\.`)
+	case first == "export":
+		w.say("env %s", rest)
+	case first == "curl":
+		w.say("fetch answer %s\ngrep . answer", strings.TrimPrefix(rest, "-s "))
+	case first == "go": // in the module, with the caches of the one who tests
+		w.say("exec go run -C $ROOT %s", strings.TrimPrefix(rest, "run "))
+		w.say("await '%s' folder sessions list --stream agents --url http://%s/agdx --limit 1 --total", w.done, w.listens)
+	case first != "bin/folder":
+		w.t.Errorf("%q is run by nothing", line)
+	case strings.HasPrefix(rest, "run "):
+		w.say("env FOLDER_HTTP_LISTEN=$READS2\nenv FOLDER_ADMIN_LISTEN=$ADMIN2\nenv FOLDER_KAFKA_BROKERS=$KAFKA\nenv FOLDER_OUTPUT_REPLICATION_FACTOR=1")
+		w.say("exec folder %s &run&", rest)
+		if w.stop {
+			w.say("await '%s' folder sessions list --url http://%s/agdx --limit 1 --total\nkill -INT run\nwait run", w.done, w.listens)
+		} else {
+			w.running = append(w.running, "run")
+		}
+	case strings.HasPrefix(rest, "export "):
+		w.say("exec folder %s", rest)
+	case strings.HasPrefix(rest, "replay "), strings.HasPrefix(rest, "verify "):
+		w.say("await '(?m)^equal$' folder %s", rest) // the worker may be a commit behind
+	case strings.Contains(rest, "$ID"):
+		list := strings.Fields(rest)
+		w.say("exec folder sessions list --json %s\ncp stdout list\nset ID list '\"id\":\"([0-9A-Z]{26})\"'", strings.Join(list[2:len(list)-1], " "))
+		w.say("exec folder %s\nstdout .", rest)
+	default:
+		w.say("exec folder %s\nstdout .", rest)
+	}
+}
+
+func (w *walk) run(name, yaml string, least int) {
+	w.t.Helper()
+	if len(w.ran) < least {
+		w.t.Fatalf("only %d commands found in %s: %q", len(w.ran), name, w.ran)
+	}
+	w.say("-- folder.yaml --\n%s", yaml)
+	file := filepath.Join(w.t.TempDir(), name+".txtar")
+	if err := os.WriteFile(file, []byte(w.script.String()), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+	p := params()
+	p.Files = []string{file}
+	testscript.Run(w.t, p)
+}
+
 // TestReadmeCommands runs the commands of README.md: those of the demo against
-// a demo, those of a deployment against its broker. Only addresses and
-// directories are replaced, because tests run at the same time.
+// a demo, those of a deployment against its broker.
 func TestReadmeCommands(t *testing.T) {
 	b, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme := string(b)
-	makefile, err := os.ReadFile("../../Makefile")
+	w := &walk{
+		t: t, listens: "$READS2", done: "(?m)^10 sessions match", stop: true,
+		replace: strings.NewReplacer("BROKER", "$KAFKA", "http://127.0.0.1:8080/agdx", "$FOLDER_URL"),
+	}
+	yaml := w.blocks(string(b))
+	w.run("readme", strings.NewReplacer("/var/lib/sessionfold", "data", "name: agents", "name: demo").Replace(yaml), 6)
+}
+
+// TestQuickstartCommands runs those of docs/quickstart.md, one after the other,
+// with its configuration.
+func TestQuickstartCommands(t *testing.T) {
+	b, err := os.ReadFile("../../docs/quickstart.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`(?m)^demo: build.*\n\t\$\(BIN\)/folder demo --dir`).Match(makefile) {
-		t.Fatal("make demo does not run folder demo")
-	}
-	yaml := blocks(readme, "yaml")
-	if len(yaml) != 1 {
-		t.Fatalf("README.md has %d yaml blocks, want the one of folder.yaml", len(yaml))
-	}
-	config := strings.NewReplacer("/var/lib/sessionfold", "data", "name: agents", "name: demo").Replace(yaml[0])
-
-	s := &strings.Builder{}
-	var ran []string
-	for _, block := range blocks(readme, "sh") {
-		for line := range strings.SplitSeq(strings.TrimSpace(block), "\n") {
-			command, ok := strings.CutPrefix(line, "bin/folder ")
-			command = strings.NewReplacer("BROKER", "$KAFKA", "http://127.0.0.1:8080/agdx", "$FOLDER_URL").Replace(command)
-			switch {
-			case line == "make demo":
-				fmt.Fprintln(s, "exec folder demo --dir d --sessions 10 --rate 0 --kafka-port $KAFKA_PORT &demo&")
-				fmt.Fprintln(s, "await '(?m)^10 sessions match' folder sessions list --limit 1 --total")
-			case line == "make test":
-				if !regexp.MustCompile(`(?m)^test:.*\n\t\$\(GO\) test .*\./\.\.\.`).Match(makefile) {
-					t.Error("make test does not run go test ./...")
-				}
-			case !ok:
-				t.Errorf("README.md: %q is run by nothing", line)
-			case strings.HasPrefix(command, "run "):
-				fmt.Fprintf(s, "env FOLDER_HTTP_LISTEN=$READS2\nenv FOLDER_ADMIN_LISTEN=$ADMIN2\nenv FOLDER_KAFKA_BROKERS=$KAFKA\nenv FOLDER_OUTPUT_REPLICATION_FACTOR=1\n")
-				fmt.Fprintf(s, "exec folder %s &run&\n", command)
-				fmt.Fprintln(s, "await '(?m)^10 sessions match' folder sessions list --url http://$READS2/agdx --limit 1 --total")
-				fmt.Fprintln(s, "kill -INT run\nwait run")
-			case strings.HasPrefix(command, "export "):
-				fmt.Fprintf(s, "exec folder %s\n", command)
-			case strings.HasPrefix(command, "replay "):
-				// The worker may be a commit behind the export.
-				fmt.Fprintf(s, "await '(?m)^equal$' folder %s\n", command)
-			default:
-				fmt.Fprintf(s, "exec folder %s\nstdout .\n", command)
-			}
-			ran = append(ran, line)
+	addresses := []string{"BROKER", "$KAFKA", "127.0.0.1:8080", "$READS", "127.0.0.1:8081", "$READS2", "127.0.0.1:9091", "$ADMIN2"}
+	w := &walk{t: t, listens: "$READS2", done: "(?m)^2 sessions match", replace: strings.NewReplacer(append(addresses, " ID", " $ID")...)}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS"} {
+		out, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
 		}
+		w.say("env %s=%s", name, strings.TrimSpace(string(out)))
 	}
-	if len(ran) < 6 {
-		t.Fatalf("only %d commands found in README.md: %q", len(ran), ran)
-	}
-	fmt.Fprintf(s, "kill -INT demo\nwait demo\n-- folder.yaml --\n%s", config)
-	file := filepath.Join(t.TempDir(), "readme.txtar")
-	if err := os.WriteFile(file, []byte(s.String()), 0o644); err != nil {
+	dir, err := filepath.Abs("../..")
+	if err != nil {
 		t.Fatal(err)
 	}
-	p := params()
-	p.Files = []string{file}
-	testscript.Run(t, p)
+	w.say("env ROOT=%s\nfill folder.yaml", dir)
+	yaml := w.blocks(string(b))
+	w.run("quickstart", strings.NewReplacer(addresses...).Replace(yaml), 15)
 }
 
 // TestReadmeNamesEveryCommand: a command that nobody hears of is not there.
@@ -96,27 +175,6 @@ func TestReadmeNamesEveryCommand(t *testing.T) {
 	for _, c := range newRoot(&cli{out: os.Stdout, err: os.Stderr}).Commands() {
 		if name := c.Name(); name != "help" && name != "completion" && !strings.Contains(string(b), "folder "+name) {
 			t.Errorf("README.md does not name folder %s", name)
-		}
-	}
-}
-
-// TestLinksLead: every relative link of the documents leads to a file.
-func TestLinksLead(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	docs, err := filepath.Glob("../../*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	more, _ := filepath.Glob("../../docs/*.md")
-	for _, doc := range append(docs, more...) {
-		b, err := os.ReadFile(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range link.FindAllStringSubmatch(string(b), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(doc), m[1])); err != nil {
-				t.Errorf("%s: link to %s: %v", filepath.Base(doc), m[1], err)
-			}
 		}
 	}
 }

@@ -48,6 +48,7 @@ func params() testscript.Params {
 			"set":    cmdSet,
 			"fetch":  cmdFetch,
 			"native": cmdNative,
+			"fill":   cmdFill,
 		},
 	}
 }
@@ -247,4 +248,10 @@ func cmdFetch(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s: status %d\n%s", args[1], res.StatusCode, body)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), body, 0o644))
+}
+
+// fill FILE puts the values of variables in, which files of a script lack.
+func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
+	file := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(file, []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o644))
 }
