@@ -89,7 +89,12 @@ func (p *pod) mount() {
 	old := p.root
 	p.lives++
 	p.root = filepath.Join(p.dir, fmt.Sprint(p.lives))
-	p.must(os.Mkdir(p.root, 0o755), os.Link(build(p.T), filepath.Join(p.root, "folder")))
+	p.must(os.Mkdir(p.root, 0o755))
+	if os.Link(build(p.T), filepath.Join(p.root, "folder")) != nil { // another file system
+		text, err := os.ReadFile(build(p.T))
+		p.must(err)
+		p.put("/folder", string(text), 0o755, 0)
+	}
 	var replaced []string
 	for container, port := range p.ports {
 		replaced = append(replaced, fmt.Sprintf(":%d", container), fmt.Sprintf(":%d", port))

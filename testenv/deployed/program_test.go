@@ -16,7 +16,8 @@ import (
 	"sessionfold/testenv/proc"
 )
 
-// program builds the program as the Containerfile does.
+// program builds the program as the Containerfile does. It stays in bin, because
+// most of the time is the linker's.
 var program = sync.OnceValues(func() (string, error) {
 	root, err := proc.Root()
 	if err != nil {
@@ -30,11 +31,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if m == nil {
 		return "", fmt.Errorf("the Containerfile builds no static program:\n%s", text)
 	}
-	dir, err := os.MkdirTemp("", "deployed-")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "folder")
+	bin := filepath.Join(root, "bin", "image", "folder")
 	cmd := exec.Command("go", append(strings.Fields(string(m[2])), "-o", bin, string(m[3]))...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), string(m[1]))
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -42,14 +39,6 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	return bin, nil
 })
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if bin, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(bin))
-	}
-	os.Exit(code)
-}
 
 func build(t *testing.T) string {
 	t.Helper()
