@@ -24,8 +24,8 @@ func (t *Telemetry) Handler(h http.Handler, listen string) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		// Set again, this takes the place of the path that the span began with.
-		defer func() { span.SetAttributes(semconv.URLPath(pattern(r))) }()
+		// The path takes the place of the one that the span began with.
+		defer func() { span.SetAttributes(semconv.HTTPRoute(pattern(r)), semconv.URLPath(pattern(r))) }()
 		h.ServeHTTP(w, r)
 	})
 	provider := t.tracerProvider()

@@ -291,6 +291,9 @@ func TestRequestsAreToldByRoute(t *testing.T) {
 	if len(spans) != 2 || spans[0].Name != "GET /sessions/{stream}/{id}" || spans[0].Parent.SpanID() != ([8]byte{7: 0xaa}) || !spans[0].Parent.IsRemote() {
 		t.Fatalf("spans %v", spans)
 	}
+	if a := attribute.NewSet(spans[0].Attributes...); !a.HasValue("http.route") {
+		t.Errorf("the route is missing: %v", spans[0].Attributes)
+	}
 	for _, s := range spans {
 		for _, a := range append(s.Attributes, attribute.String("name", s.Name)) {
 			if strings.Contains(a.Value.String(), "SECRET") {
