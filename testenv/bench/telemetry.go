@@ -78,7 +78,7 @@ func (b *Bench) Telemetry(ctx context.Context, stream string, l *Load, c *Collec
 				run = &out[i].With
 				b.Env = []string{
 					"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_TRACES_SAMPLER=parentbased_traceidratio",
-					fmt.Sprint("OTEL_TRACES_SAMPLER_ARG=", ratio), "OTEL_METRIC_EXPORT_INTERVAL=1000",
+					fmt.Sprint("OTEL_TRACES_SAMPLER_ARG=", ratio),
 				}
 			}
 			var err error
