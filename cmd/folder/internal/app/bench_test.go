@@ -19,7 +19,7 @@ import (
 func BenchmarkCatchUp(b *testing.B) {
 	const partitions = 4
 	k := testenv.StartProcess(b)
-	load := bench.Short("agents", 40_000, partitions)
+	load := bench.Short("agents", 0, 40_000, partitions)
 	lane := "agents.agent.sessions"
 	k.Create(b, lane, partitions)
 	cl := k.Client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
