@@ -103,6 +103,8 @@ func PrintTelemetry(w io.Writer, l *Load, pairs []Pair, c *Collector, ratio floa
 	cpu := func(r *Run) time.Duration { return r.CPU }
 	fmt.Fprintf(w, "  %-34s %s and %s records/s\n", "without and with", thousands(Median(without, (*Run).Rate)), thousands(Median(with, (*Run).Rate)))
 	fmt.Fprintf(w, "  %-34s %v and %v\n", "processor time of the worker", Median(without, cpu).Round(time.Millisecond), Median(with, cpu).Round(time.Millisecond))
+	rss := func(r *Run) int64 { return r.RSS }
+	fmt.Fprintf(w, "  %-34s %.0f and %.0f MiB\n", "peak memory of the worker", mib(Median(without, rss)), mib(Median(with, rss)))
 	fmt.Fprintf(w, "  %-34s %.3f  %.3f\n", "rate left, median of pairs", MedianPair(pairs, (*Pair).Rate), each(pairs, (*Pair).Rate))
 	fmt.Fprintf(w, "  %-34s %.3f  %.3f\n", "processor time, median of pairs", MedianPair(pairs, (*Pair).CPU), each(pairs, (*Pair).CPU))
 	fmt.Fprintf(w, "  %-34s %d with spans, %d others\n", "requests to the collector", c.Traces.Load(), c.Others.Load())
