@@ -36,15 +36,18 @@ func (f *nth) String() string { return "nth" }
 
 // Any one call of the disk fails: the result is success or an error, in time,
 // and no wrong answer; what is left on disk opens and goes on, after a crash
-// too. FOLDER_TEST_ALL takes every call, otherwise it is every ninth.
+// too. FOLDER_TEST_ALL takes every call, otherwise it is every ninth; few when short.
 func TestEveryDiskCall(t *testing.T) {
 	sc := newScript()
 	disk := vfs.NewMem()
 	count := &nth{}
 	sc.clean(t, errorfs.Wrap(disk, count))
 	stride := 9
-	if os.Getenv("FOLDER_TEST_ALL") != "" {
+	switch {
+	case os.Getenv("FOLDER_TEST_ALL") != "":
 		stride = 1
+	case testing.Short():
+		stride = 45
 	}
 	var failed, survived, back int
 	for k := 1; k <= count.n+stride; k += stride {
