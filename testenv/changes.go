@@ -11,11 +11,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"sessionfold/testenv/schema"
 	"sessionfold/wire"
 )
 
 // Changes reads a changes topic as a read-committed reader to its high
-// watermark. A topic that is not there yet has no rows.
+// watermark, and holds its rows against the published schema: the first 200, and
+// then every 50th. A topic that is not there yet has no rows.
 func (k *Kafka) Changes(tb testing.TB, topic string) []wire.ChangeRow {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
@@ -40,6 +42,10 @@ func (k *Kafka) Changes(tb testing.TB, topic string) []wire.ChangeRow {
 	cl := k.Client(tb, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 	defer cl.Close()
+	published, err := schema.New()
+	if err != nil {
+		tb.Fatal(err)
+	}
 	var rows []wire.ChangeRow
 	for len(left) > 0 {
 		fs := cl.PollFetches(ctx)
@@ -56,6 +62,11 @@ func (k *Kafka) Changes(tb testing.TB, topic string) []wire.ChangeRow {
 			var row wire.ChangeRow
 			if err := json.Unmarshal(r.Value, &row); err != nil {
 				tb.Fatalf("%s[%d]@%d is no change row: %v: %s", topic, r.Partition, r.Offset, err, r.Value)
+			}
+			if n := len(rows); n < 200 || n%50 == 0 {
+				if err := published.Check(r.Value); err != nil {
+					tb.Fatalf("%s[%d]@%d: %v", topic, r.Partition, r.Offset, err)
+				}
 			}
 			if string(r.Key) != row.Stream {
 				tb.Fatalf("%s[%d]@%d has key %q, its stream is %q", topic, r.Partition, r.Offset, r.Key, row.Stream)

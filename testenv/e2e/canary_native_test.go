@@ -69,6 +69,9 @@ func foreignContent(t *testing.T, d wire.Dialect, previews bool) {
 	s.admin()
 	s.printed(native)
 	s.output()
+	if !previews {
+		s.imports(d, native)
+	}
 	r.worker.Kill() // its log of writes is on disk, whole
 	s.files()
 	r.start()

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"sessionfold/testenv/schema"
 	"sessionfold/wire"
 )
 
@@ -22,6 +23,10 @@ func (s *search) output() {
 	ctx, cancel := context.WithTimeout(s.r.Context(), time.Minute)
 	defer cancel()
 	topics, err := s.r.kafka.Admin.ListTopics(ctx)
+	if err != nil {
+		s.r.Fatal(err)
+	}
+	published, err := schema.New()
 	if err != nil {
 		s.r.Fatal(err)
 	}
@@ -41,12 +46,20 @@ func (s *search) output() {
 			place, allowed = "changelog topics", []fate{kept, stateOnly}
 		}
 		s.topic(ctx, topic, func(r *kgo.Record) {
+			if topic == s.r.changesTopic() && !r.Attrs.IsControl() {
+				if err := published.Check(r.Value); err != nil {
+					s.r.Error(err)
+				}
+			}
 			s.look(place, r.Key, allowed...)
 			s.look(place, r.Value, allowed...)
 			for _, h := range r.Headers {
 				s.look(place, []byte(h.Key+"\n"+string(h.Value)), allowed...)
 			}
 		})
+	}
+	if published.Checked() == 0 {
+		s.r.Error("no change row was held against the schema")
 	}
 	if changelogs != want {
 		s.r.Errorf("%d changelog topics of %d topics", changelogs, len(inputs))
