@@ -257,6 +257,9 @@ func TestBatchesThatAreNotSampled(t *testing.T) {
 	if hs := commitOne(told, []wire.Raw{carrying(contextOf(0x77, 1))}, nil); hs != nil || len(mem.GetSpans()) > 0 {
 		t.Errorf("headers %v, %d spans", hs, len(mem.GetSpans()))
 	}
+	if b := told.Follow(time.Now()); b != nil {
+		t.Error("a batch that is left out is followed, and its records' headers are read")
+	}
 	for _, off := range []*Telemetry{nil, {}} {
 		if hs := commitOne(off, nil, nil); hs != nil {
 			t.Errorf("headers %v without telemetry", hs)
