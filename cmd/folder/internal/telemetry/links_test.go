@@ -49,7 +49,7 @@ func TestLinksAreCapped(t *testing.T) {
 
 // A trace of which only some records say that it is sampled is linked once, as sampled.
 func TestLinkOfATraceThatIsSampledLater(t *testing.T) {
-	links := linksOf([]wire.Raw{carrying(contextOf(7, 0)), carrying(contextOf(8, 0)), carrying(contextOf(7, 1))}, 128)
+	links := linksOf([]wire.Raw{carrying(contextOf(7, 0)), carrying(contextOf(8, 0)), carrying(contextOf(7, 1)), carrying(contextOf(8, 0))}, 128)
 	if len(links) != 2 || !links[0].SpanContext.IsSampled() || links[1].SpanContext.IsSampled() {
 		t.Errorf("links %v", links)
 	}
