@@ -54,11 +54,11 @@ generated: build
 	@$(BIN)/folder config docs | diff -u docs/configuration.md - || { echo "docs/configuration.md is not current: run make generate"; exit 1; }
 
 e2e: ## End to end on kfake, or on the brokers in FOLDER_TEST_BROKERS
-	$(GO) test -count=1 -timeout $(TIMEOUT) -skip '^TestKafka' ./testenv/e2e ./testenv/deployed
+	$(GO) test -count=1 -timeout $(TIMEOUT) -parallel 4 -skip '^TestKafka' ./testenv/e2e ./testenv/deployed
 
 # The first line is what kfake can show too; the last one starts three brokers.
 kafka: ## The suites on real Apache Kafka, and what only that can show (KAFKA_TESTS=pattern, FOLDER_E2E_LONG=1)
-	$(GO) run ./testenv/cmd/withkafka $(GO) test -count=1 -p 1 -timeout $(TIMEOUT) -skip '^(TestKafka|TestCommitFails|TestChaos|TestLostAnswers)' ./testenv/e2e ./cmd/folder/internal/app ./source
+	$(GO) run ./testenv/cmd/withkafka $(GO) test -count=1 -p 1 -parallel 4 -timeout $(TIMEOUT) -skip '^(TestKafka|TestCommitFails|TestChaos|TestLostAnswers)' ./testenv/e2e ./cmd/folder/internal/app ./source
 	$(GO) test -count=1 -p 1 -timeout 30m -run '$(KAFKA_TESTS)' -skip '$(SECURE_TESTS)' ./testenv/e2e ./testenv/kafka
 
 # One broker for all of them, which mostly wait.
@@ -67,6 +67,10 @@ e2e-deploy: ## Kafka with SCRAM, TLS and ACLs: three workers as deploy/k8s has t
 
 chaos: ## Every kind of fault in a seeded course, then all is compared (SECONDS=60, SEED=0: a new one, ON=kfake or kafka)
 	FOLDER_CHAOS_SECONDS=$(SECONDS) FOLDER_CHAOS_SEED=$(SEED) FOLDER_CHAOS_ON=$(ON) $(GO) test -count=1 -v -timeout 24h -run '^TestCampaign$$' ./cmd/folder/internal/chaos
+
+# A short course by its name, course-kfake-1: several at one time, as in .ci/run.
+course-%:
+	$(MAKE) chaos SECONDS=10 ON=$(word 1,$(subst -, ,$*)) SEED=$(word 2,$(subst -, ,$*))
 
 bench: build ## Throughput, latency, memory and size on disk, as in docs/performance.md
 	$(GO) run ./testenv/cmd/bench

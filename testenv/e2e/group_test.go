@@ -24,12 +24,14 @@ func shortSession(ws ...*folder.Worker) {
 	}
 }
 
-// newSlowRig is newRig for a test that waits for what times out.
+// newSlowRig is newRig for a test that waits for what times out: beside others of
+// its kind.
 func newSlowRig(t *testing.T) *rig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("sessions that time out")
 	}
+	t.Parallel()
 	return newRig(t)
 }
 

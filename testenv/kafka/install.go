@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
 //go:embed pom.xml
@@ -43,6 +44,14 @@ func Install(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", fmt.Errorf("kafka: %w", err)
 	}
+	unlock, err := lock(dir + ".lock") // Maven's own cache is not for two at one time
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil // another process was first
+	}
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), "download-")
 	if err != nil {
 		return "", fmt.Errorf("kafka: %w", err)
@@ -60,10 +69,19 @@ func Install(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("kafka: Maven cannot fetch the broker: %w\n%s", err, bytes.TrimSpace(out))
 	}
 	if err := os.Rename(tmp, dir); err != nil {
-		if _, serr := os.Stat(dir); serr == nil {
-			return dir, nil // another process was first
-		}
 		return "", fmt.Errorf("kafka: %w", err)
 	}
 	return dir, nil
+}
+
+// lock waits until no other process has the file.
+func lock(file string) (unlock func(), err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o644)
+	if err == nil {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kafka: %w", err)
+	}
+	return func() { _ = f.Close() }, nil // which lets go of the lock
 }
