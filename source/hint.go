@@ -25,7 +25,7 @@ var hints = []struct {
 }
 
 // Hint says what an operator can do about an error that comes of a missing grant,
-// a refused login or TLS; "" when it is none of these.
+// a refused login, TLS or nobody who listens; "" when it is none of these.
 func Hint(err error) string {
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
@@ -45,6 +45,8 @@ func Hint(err error) string {
 		return "this port does not speak TLS: look at kafka.tls and the port"
 	case errors.As(err, &alert) && alert.Op == "remote error": // a TLS alert
 		return "the broker refuses the TLS connection: look at kafka.tls_cert_file and its authority"
+	case errors.As(err, &alert) && alert.Op == "dial" && alert.Addr != nil:
+		return "is a broker at " + alert.Addr.String() + "? Look at kafka.brokers, and at what the brokers advertise"
 	}
 	return ""
 }

@@ -25,9 +25,7 @@ func checkStoreCommand(c *cli) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	f := addConfigFlags(cmd)
-	for _, field := range config.Fields() {
-		_ = cmd.Flags().MarkHidden(field.Path)
-	}
+	f.hide()
 	cmd.RunE = func(cmd *cobra.Command, a []string) (err error) {
 		l, err := config.Read(f.input(c))
 		if err != nil {

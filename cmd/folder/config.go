@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,16 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 		}
 	}
 	return f
+}
+
+// hide leaves the flags of the configuration out of a command's help, but for
+// some: they work all the same, and docs/configuration.md has them.
+func (f *configFlags) hide(but ...string) {
+	for _, field := range config.Fields() {
+		if !slices.Contains(but, field.Path) {
+			_ = f.set.MarkHidden(field.Path)
+		}
+	}
 }
 
 func (f *configFlags) input(c *cli) config.Input {

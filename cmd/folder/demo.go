@@ -53,7 +53,8 @@ func demoCommand(c *cli) *cobra.Command {
 		Use:   "demo",
 		Short: "Broker, generated agent sessions, worker and reads in one process",
 		Long: "demo starts a Kafka broker inside this process, writes realistic agent sessions to it, folds them and\n" +
-			"serves the reads: a stream of AGDX named demo, one of DeepStrike, one of Everruns. Everything lies in one directory; started again it goes on where it stopped.",
+			"serves the reads: a stream of AGDX named demo, one of DeepStrike, one of Everruns. Everything lies in one\n" +
+			"directory; started again it goes on where it stopped.",
 		Args: args(cobra.NoArgs),
 	}
 	fs := cmd.Flags()
@@ -225,8 +226,15 @@ func (c *cli) demoConfig(o *demoOptions, broker string) (*config.Loaded, error) 
 	return config.Load(in)
 }
 
+// self is how this program was called, for commands that a person copies.
+func self() string {
+	if name := os.Args[0]; strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		return name
+	}
+	return "folder"
+}
+
 func (c *cli) demoHello(o *demoOptions, addr string, d *daemon.Daemon, had uint64) {
-	reads := d.ReadsURL()
 	var others []string
 	for _, d := range demoForeign {
 		others = append(others, d.String())
@@ -234,22 +242,21 @@ func (c *cli) demoHello(o *demoOptions, addr string, d *daemon.Daemon, had uint6
 	if had > 0 {
 		fmt.Fprintf(c.out, "goes on behind %d records of an earlier start\n", had)
 	}
-	fmt.Fprintf(c.out, `broker   %s, its log and the index in %s
-streams  %s of AGDX; of the other dialects, by their names, %s
-reads    %s
-health   %s/readyz, metrics at /metrics
+	fmt.Fprintf(c.out, `broker   %[1]s, its log and the index in %[6]s
+streams  %[2]s of AGDX; of the other dialects, by their names, %[7]s
+reads    %[3]s
+health   %[5]s/readyz, metrics at /metrics
 
 Look at it:
-  curl -s '%s/sessions/%s?limit=5&total=true'
-  curl -s '%s/sessions/%s?status=failed'
-  folder sessions list --url %s
-  folder sessions list --url %s --stream everruns
-  folder sessions events --url %s SESSION
+  curl -s '%[3]s/sessions/%[2]s?limit=5&total=true'
+  curl -s '%[3]s/sessions/%[2]s?status=failed'
+  %[4]s sessions list --url %[3]s
+  %[4]s sessions list --url %[3]s --stream everruns
+  %[4]s sessions events --url %[3]s SESSION
 
-Prove it:
-  folder export --kafka.brokers %s --stream %s -o demo.ndjson.gz
-  folder replay demo.ndjson.gz --compare %s
+Prove it, while it runs:
+  %[4]s verify --kafka.brokers %[1]s --stream %[2]s --url %[5]s
 
 Ctrl-C ends it; the same command goes on where it stopped.
-`, addr, o.dir, demoStream, strings.Join(others, ", "), reads, d.AdminURL(), reads, demoStream, reads, demoStream, reads, reads, reads, addr, demoStream, reads)
+`, addr, demoStream, d.ReadsURL(), self(), d.AdminURL(), o.dir, strings.Join(others, ", "))
 }

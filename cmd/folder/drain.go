@@ -39,9 +39,7 @@ func drainCommand(c *cli) *cobra.Command {
 	fs.DurationVar(&o.within, "within", daemon.StopBound, "longest time to wait")
 	o.at.add(fs)
 	f := addConfigFlags(cmd)
-	for _, field := range config.Fields() {
-		_ = fs.MarkHidden(field.Path)
-	}
+	f.hide()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		l, err := config.Read(f.input(c))
 		if err != nil {

@@ -34,6 +34,7 @@ func exportCommand(c *cli) *cobra.Command {
 	cmd.Flags().StringVar(&stream, "stream", "", "stream; may be left out when only one is configured")
 	cmd.Flags().StringVarP(&out, "output", "o", "-", "file to write; - is standard output")
 	f := addConfigFlags(cmd)
+	f.hide("kafka.brokers", "streams")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		l, err := config.Read(f.input(c))
 		if err != nil {
@@ -71,7 +72,7 @@ func (c *cli) export(ctx context.Context, cfg *config.Config, stream, out string
 	defer r.Close()
 	heads, err := r.Heads(ctx)
 	if err != nil {
-		return fmt.Errorf("%w\n    hint: are the brokers at %s?", err, strings.Join(cfg.Kafka.Brokers, ", "))
+		return err
 	}
 	parts := partitionsOf(stream, streams, heads)
 	if len(parts) == 0 {

@@ -46,6 +46,7 @@ func importCommand(c *cli) *cobra.Command {
 	fs.BoolVar(&o.dry, "dry-run", false, "read the files and say what would be sent; no broker is asked")
 	fs.BoolVar(&o.now, "now", false, "records get the time of the import, not of their event or file")
 	f := addConfigFlags(cmd)
+	f.hide("kafka.brokers", "streams")
 	cmd.RunE = func(cmd *cobra.Command, a []string) error {
 		l, err := config.Read(f.input(c))
 		if err != nil {

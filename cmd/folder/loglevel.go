@@ -25,9 +25,7 @@ func logLevelCommand(c *cli) *cobra.Command {
 	fs := cmd.Flags()
 	at.add(fs)
 	f := addConfigFlags(cmd)
-	for _, field := range config.Fields() {
-		_ = fs.MarkHidden(field.Path)
-	}
+	f.hide()
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		l, err := config.Read(f.input(c))
 		if err != nil {

@@ -84,7 +84,7 @@ func (w *walk) line(line string) {
 	case first == "export":
 		w.say("env %s", rest)
 	case first == "curl":
-		w.say("fetch answer %s\ngrep . answer", strings.TrimPrefix(rest, "-s "))
+		w.say("fetch answer %s\ngrep . answer", strings.Trim(strings.TrimPrefix(rest, "-s "), "'"))
 	case first == "go": // in the module, with the caches of the one who tests
 		w.say("exec go run -C $ROOT %s", strings.TrimPrefix(rest, "run "))
 		w.say("await '%s' folder sessions list --stream agents --url http://%s/agdx --limit 1 --total", w.done, w.listens)
@@ -98,10 +98,8 @@ func (w *walk) line(line string) {
 		} else {
 			w.running = append(w.running, "run")
 		}
-	case strings.HasPrefix(rest, "export "):
-		w.say("exec folder %s", rest)
-	case strings.HasPrefix(rest, "replay "), strings.HasPrefix(rest, "verify "):
-		w.say("await '(?m)^equal$' folder %s", rest) // the worker may be a commit behind
+	case strings.HasPrefix(rest, "verify "):
+		w.say("exec folder %s\nstdout '^equal$'", rest)
 	case strings.Contains(rest, "$ID"):
 		list := strings.Fields(rest)
 		w.say("exec folder sessions list --json %s\ncp stdout list\nset ID list '\"id\":\"([0-9A-Z]{26})\"'", strings.Join(list[2:len(list)-1], " "))
@@ -133,10 +131,7 @@ func TestReadmeCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &walk{
-		t: t, listens: "$READS2", done: "(?m)^10 sessions match", stop: true,
-		replace: strings.NewReplacer("BROKER", "$KAFKA", "http://127.0.0.1:8080/agdx", "$FOLDER_URL"),
-	}
+	w := &walk{t: t, listens: "$READS2", done: "(?m)^10 sessions match", stop: true, replace: strings.NewReplacer("BROKER", "$KAFKA")}
 	yaml := w.blocks(string(b))
 	w.run("readme", strings.NewReplacer("/var/lib/sessionfold", "data", "name: agents", "name: demo").Replace(yaml), 6)
 }

@@ -44,9 +44,7 @@ func rebuildCommand(c *cli) *cobra.Command {
 	fs.BoolVar(&o.raw, "json", false, "print JSON")
 	o.at.add(fs)
 	f := addConfigFlags(cmd)
-	for _, field := range config.Fields() {
-		_ = fs.MarkHidden(field.Path)
-	}
+	f.hide()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		l, err := config.Read(f.input(c))
 		if err != nil {

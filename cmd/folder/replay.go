@@ -26,7 +26,8 @@ func replayCommand(c *cli) *cobra.Command {
 		Short: "Fold a log from files, without a broker, and show or compare its sessions",
 		Long: "replay folds logs as `folder export` writes them: NDJSON of {topic, partition, offset, timestamp, key,\n" +
 			"headers, value}, keys and values in base64, plain or .gz; a directory stands for the logs in it.\n" +
-			"Streams come from the configuration, or else from the topics' names.\n\n" +
+			"Logs of DeepStrike (a file <session>.jsonl for each session) and exports of Everruns are folded as they are.\n" +
+			"Streams come from the configuration, or else from the topics' names, or the dialects'.\n\n" +
 			"With --compare the result is held against a running worker, session by session and row by row; the\n" +
 			"exit code is 1 when they differ.",
 		Args: args(cobra.MinimumNArgs(1)),
@@ -39,9 +40,7 @@ func replayCommand(c *cli) *cobra.Command {
 	fs.StringVar(&o.tokenFile, "token-file", "", "with --compare: file with a bearer token (FOLDER_TOKEN holds the token itself)")
 	fs.StringVar(&o.stream, "stream", "", "stream; may be left out when there is only one")
 	cf := addConfigFlags(cmd)
-	for _, f := range config.Fields() {
-		_ = fs.MarkHidden(f.Path) // they work, but only streams matters here
-	}
+	cf.hide("streams")
 	cmd.RunE = func(cmd *cobra.Command, a []string) error {
 		l, err := config.Read(cf.input(c))
 		if err != nil {

@@ -73,7 +73,7 @@ func (e usageError) Unwrap() error { return e.error }
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, a []string) error {
 		if err := check(cmd, a); err != nil {
-			return usageError{fmt.Errorf("%s: %w\n    hint: %s --help", cmd.CommandPath(), err, cmd.CommandPath())}
+			return usageError{fmt.Errorf("%w\n    hint: %s --help", err, cmd.CommandPath())}
 		}
 		return nil
 	}

@@ -117,7 +117,7 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 		// Not ts.Exec, which would write every try into the transcript.
 		cmd := exec.CommandContext(ctx, args[1], args[2:]...)
 		cmd.Dir, cmd.Env = ts.Getenv("WORK"), os.Environ()
-		for _, name := range []string{"FOLDER_URL", "FOLDER_KAFKA_BROKERS", "KAFKA", "READS2", "WORK", "PATH"} {
+		for _, name := range []string{"FOLDER_URL", "FOLDER_ADMIN_LISTEN", "FOLDER_KAFKA_BROKERS", "KAFKA", "READS2", "WORK", "PATH"} {
 			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 		}
 		out, err := cmd.CombinedOutput()

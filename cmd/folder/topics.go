@@ -35,6 +35,7 @@ func topicsCheckCommand(c *cli) *cobra.Command {
 	}
 	within := cmd.Flags().Duration("within", time.Minute, "longest time to wait")
 	f := addConfigFlags(cmd)
+	f.hide("kafka.brokers", "streams")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		l, err := config.Read(f.input(c))
 		if err != nil {
@@ -86,6 +87,7 @@ func topicsCreateCommand(c *cli) *cobra.Command {
 	within := cmd.Flags().Duration("within", time.Minute, "longest time to wait")
 	partitions := cmd.Flags().Int32("source-partitions", 0, "also create the topics that are folded, with so many partitions each")
 	f := addConfigFlags(cmd)
+	f.hide("kafka.brokers", "streams")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		l, err := config.Read(f.input(c))
 		if err != nil {

@@ -39,9 +39,7 @@ func verifyCommand(c *cli) *cobra.Command {
 	fs.BoolVar(&asJSON, "json", false, "print JSON")
 	at.add(fs)
 	f := addConfigFlags(cmd)
-	for _, field := range config.Fields() {
-		_ = fs.MarkHidden(field.Path)
-	}
+	f.hide()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		l, err := config.Read(f.input(c))
 		if err != nil {
@@ -85,7 +83,7 @@ func (c *cli) verify(ctx context.Context, l *config.Loaded, base string, o verif
 	defer log.Close()
 	heads, err := log.Heads(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w\n    hint: are the brokers at %v?", err, l.Kafka.Brokers)
+		return nil, err
 	}
 	o.Starts = map[wire.SourceKey]uint64{}
 	for tp, h := range heads {
