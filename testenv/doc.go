@@ -5,7 +5,8 @@
 // Its subpackages: broker (kfake as a library), proc (this module's programs as
 // child processes), agdxlog (AGDX records, written down readably), agdxgen
 // (realistic AGDX logs from a seed), expect (what such a log must come to), e2e
-// (the suite and the kill harness), bench (the benchmark). Of these only broker and agdxgen (and agdxlog, which
+// (the suite and the kill harness), deployed (deploy/k8s, played on this
+// machine), bench (the benchmark). Of these only broker and agdxgen (and agdxlog, which
 // it uses) are linked into the program, for `folder demo`; they do not import
 // testing.
 package testenv
