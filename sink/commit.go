@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/segmentio/encoding/json"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sessionfold/index/row"
@@ -163,10 +162,7 @@ func (p *Producer) produce(ctx context.Context, b *row.Batch, headers []kgo.Reco
 	}
 	key, changes := []byte(b.Source.Stream), p.cfg.Topics.changesPartition(b.Source.Stream)
 	for i := range b.Changes {
-		v, err := json.Marshal(&b.Changes[i])
-		if err != nil {
-			return fmt.Errorf("sink: change row of %s: %w", b.Source, err)
-		}
+		v := b.Changes[i].AppendJSON(nil)
 		recs = append(recs, kgo.Record{Topic: p.cfg.Topics.cfg.ChangesTopic, Partition: changes, Key: key, Value: v, Headers: headers})
 		p.cl.Produce(ctx, &recs[len(recs)-1], rows.add)
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/segmentio/encoding/json"
@@ -46,6 +47,7 @@ const MaxChangeSessions = 500
 // type: the same bytes as encoding/json without its reflection, because every
 // commit writes rows of up to 500 sessions.
 func (r *ChangeRow) AppendJSON(b []byte) []byte {
+	b = slices.Grow(b, 256+len(r.Sessions)*(len(r.Source.Topic)+130)) // an id, and a position with its numbers
 	b = strconv.AppendInt(append(b, `{"v":`...), int64(r.V), 10)
 	b = json.AppendEscape(append(b, `,"stream":`...), r.Stream, 0)
 	b = json.AppendEscape(append(b, `,"source":{"topic":`...), r.Source.Topic, 0)
