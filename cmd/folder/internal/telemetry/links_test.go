@@ -2,8 +2,11 @@ package telemetry
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"sessionfold/wire"
@@ -94,6 +97,23 @@ func BenchmarkLinks(b *testing.B) {
 	}
 	for b.Loop() {
 		linksOf(raw, 128)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(raw)), "ns/record")
+}
+
+// What a batch of 1,000 records costs at 1 %: polls, fold and commit, told to
+// nobody who would slow them.
+func BenchmarkOnePercent(b *testing.B) {
+	told := Start(b.Context(), Options{Group: "g", ChangesTopic: "g-changes", Prometheus: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
+	told.traces = sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(.01))))
+	told.tracer, told.links = told.traces.Tracer(scope), 128
+	raw := make([]wire.Raw, 1000)
+	for i := range raw {
+		raw[i] = carrying(contextOf(1+i/10, 1))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		commitOne(told, raw, nil)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(raw)), "ns/record")
 }
