@@ -48,6 +48,7 @@ type folding struct {
 	bytes   int
 	took    time.Duration
 	batch   Batch // nil: nobody follows
+	joins   bool  // the batch is that of the steps that are ready
 }
 
 // canFold says whether a fold may start: one at a time, and not more on top of a
@@ -171,7 +172,7 @@ func (w *Worker) takeFolded(f *folding) {
 		}
 		o.spare = j.empty()
 	}
-	if f.batch != nil {
+	if f.batch != nil && !f.joins {
 		w.ready.batches = append(w.ready.batches, f.batch)
 	}
 	if len(w.ready.lives) == 0 {

@@ -24,9 +24,15 @@ type Batch interface {
 // errGivenUp ends a batch whose sources went before it was committed.
 var errGivenUp = &Failure{Err: errors.New("worker: the sources were given up before their step was committed"), Where: "given_up"}
 
-// follow begins to follow a fold, if anybody wants to.
+// follow begins to follow a fold, if anybody wants to. What will be committed
+// together is followed as one: steps that are ready do not leave before this fold
+// has joined them, unless they are worth a commit of their own.
 func (w *Worker) follow(f *folding) {
 	if w.env.Follow == nil {
+		return
+	}
+	if r := w.ready; r != nil && len(r.batches) > 0 && !w.full() {
+		f.batch, f.joins = r.batches[0], true
 		return
 	}
 	since := time.Now()

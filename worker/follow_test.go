@@ -107,6 +107,35 @@ func TestBatchesAreFollowedToTheirEnd(t *testing.T) {
 	}
 }
 
+// A fold that joins steps which are ready is followed with them, and ends with
+// them; one beside steps that leave without it is a batch of its own.
+func TestAFoldThatJoinsIsTheSameBatch(t *testing.T) {
+	f := newWorld(t)
+	env := f.env()
+	begun := 0
+	env.Follow = func(time.Time) Batch { begun++; return &follower{} }
+	w := New(Config{}, env)
+	o := w.newOwned(part0, "m1")
+	first := &follower{}
+	ready := func(records int) *sealed {
+		return &sealed{lives: []*owned{o}, steps: make([]Step, 1), count: []int{records}, folds: []int{1}, records: records, batches: []Batch{first}}
+	}
+	joins := &folding{}
+	w.ready = ready(1)
+	w.follow(joins)
+	w.takeFolded(joins)
+	if begun != 0 || joins.batch != Batch(first) || len(w.ready.batches) != 1 {
+		t.Errorf("%d batches begun, followed by %v, %d batches ready", begun, joins.batch, len(w.ready.batches))
+	}
+	beside := &folding{}
+	w.ready = ready(foldAt)
+	w.follow(beside)
+	w.takeFolded(beside)
+	if begun != 1 || beside.batch == Batch(first) || len(w.ready.batches) != 2 {
+		t.Errorf("%d batches begun, followed by %v, %d batches ready", begun, beside.batch, len(w.ready.batches))
+	}
+}
+
 // A source that goes between its fold and its commit takes its batch along.
 func TestABatchThatIsGivenUp(t *testing.T) {
 	f := newWorld(t)
