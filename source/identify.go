@@ -2,10 +2,19 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"sessionfold/wire"
 )
+
+// ErrForeign is the error of a topic that a Reader was not told of.
+var ErrForeign = errors.New("belongs to no configured stream")
+
+// Gone says that an error is that of a topic or partition which does not exist.
+func Gone(err error) bool { return errors.Is(err, kerr.UnknownTopicOrPartition) }
 
 // Identify says which source a partition is now, and where its log begins and
 // ends. A topic that was deleted and created anew gives another generation.
@@ -13,7 +22,7 @@ import (
 func (r *Reader) Identify(ctx context.Context, tp wire.TopicPartition) (wire.Identity, error) {
 	t, ok := r.topics[tp.Topic]
 	if !ok {
-		return wire.Identity{}, fmt.Errorf("source: %s belongs to no configured stream", tp)
+		return wire.Identity{}, fmt.Errorf("source: %s %w", tp, ErrForeign)
 	}
 	where, err := r.locate(ctx, tp)
 	if err != nil {

@@ -76,7 +76,11 @@ func (c *cli) verify(ctx context.Context, l *config.Loaded, base string, o verif
 	if err != nil {
 		return nil, err
 	}
-	log, err := source.NewReader(conn, daemon.SourceStreams(&l.Config))
+	streams := daemon.SourceStreams(&l.Config)
+	for i := range streams {
+		streams[i].Auto = false // the index says which dialect it was
+	}
+	log, err := source.NewReader(conn, streams)
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +142,9 @@ func (c *cli) verdict(r *verify.Result) {
 		fmt.Fprintln(c.out)
 	}
 	fmt.Fprintf(c.out, "%d sessions compared whole, %d where the log still holds them, %d are older than the log; %d timeline rows\n", r.Whole, r.Partly, r.Older, r.Rows)
+	if r.Skipped > 0 {
+		fmt.Fprintf(c.out, "%d sessions lie in sources that were not compared\n", r.Skipped)
+	}
 	if r.Missing > 0 {
 		fmt.Fprintf(c.out, "%d timeline rows are being rebuilt and were left out\n", r.Missing)
 	}

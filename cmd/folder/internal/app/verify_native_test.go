@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"sessionfold/fold"
 	"sessionfold/index/row"
 	"sessionfold/source"
+	"sessionfold/testenv"
 	"sessionfold/testenv/nativegen"
 	"sessionfold/wire"
 )
@@ -50,7 +52,7 @@ func TestVerifyForeign(t *testing.T) {
 			r.folded(w)
 			check := func(dump []byte) *verify.Result {
 				t.Helper()
-				v, err := r.verifyAs(dump, source.Stream{Name: r.stream, Auto: true, Topics: topics}, cfg)
+				v, err := r.verifyAs(dump, source.Stream{Name: r.stream, Topics: topics}, cfg) // the index knows the dialect
 				r.must(err)
 				return v
 			}
@@ -93,7 +95,18 @@ func TestVerifyForeign(t *testing.T) {
 			if v := equal(); v.Partly == 0 || v.Older == 0 || v.Whole == 0 {
 				t.Fatalf("the log begins in the middle, and every kind of session is there: %+v", v)
 			}
+			if _, err := r.verify(r.dump(w, nil)); !errors.Is(err, source.ErrForeign) {
+				t.Fatalf("a stream whose topics are not known was compared: %v", err)
+			}
+			dump := r.dump(w, nil)
 			w.stop()
+			r.k.Delete(t, r.topic)
+			testenv.Eventually(t, waitLong, func() error {
+				if v := check(dump); v.Equal() || v.Skipped < 40 || !strings.Contains(fmt.Sprint(v.Sources, v.Faults), "its topic is gone") {
+					return fmt.Errorf("nothing is left to compare with: %+v", v)
+				}
+				return nil
+			})
 		})
 	}
 }

@@ -38,26 +38,31 @@ func (c *comparison) run(ctx context.Context, stream string) error {
 	if err != nil {
 		return err
 	}
-	return c.fresh.Sessions(ctx, stream, func(id wire.ID, ks []fold.Keyed) error {
+	err = c.fresh.Sessions(ctx, stream, func(id wire.ID, ks []fold.Keyed) error {
 		if seen[id] {
 			return nil
 		}
 		return c.session(id, nil, ks)
 	})
+	if c.Skipped > 0 && c.Whole+c.Partly+c.Older+c.Differ == 0 {
+		c.Faults = append(c.Faults, "no session was compared")
+	}
+	return err
 }
 
-// reach says how much of a session the log holds.
+// reach says how much of a session was compared.
 type reach int
 
 const (
 	whole reach = iota
 	partly
 	older
+	skipped
 )
 
 func (c *comparison) session(id wire.ID, is, fresh []fold.Keyed) error {
 	var what []string
-	least, most := older, whole
+	least, most := skipped, whole
 	pair := map[wire.SourceKey][2]*fold.Keyed{}
 	var order []wire.SourceKey
 	for side, ks := range [2][]fold.Keyed{is, fresh} {
@@ -91,6 +96,8 @@ func (c *comparison) session(id wire.ID, is, fresh []fold.Keyed) error {
 		if c.Differ++; len(c.First) < c.keep {
 			c.First = append(c.First, Difference{id, what})
 		}
+	case least == skipped:
+		c.Skipped++
 	case least == older:
 		c.Older++
 	case most == whole:
@@ -108,7 +115,7 @@ func (c *comparison) one(id wire.ID, is, fresh *fold.Keyed) (reach, []string, er
 	}
 	k := c.sources[is.Source.Key()]
 	if k == nil || !k.compare {
-		return older, nil, nil
+		return skipped, nil, nil
 	}
 	first, last := span(is.Partial)
 	r := whole

@@ -2,11 +2,13 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sessionfold/fold"
 	"sessionfold/index"
 	"sessionfold/index/row"
+	"sessionfold/source"
 	"sessionfold/wire"
 	"sessionfold/worker"
 )
@@ -55,9 +57,14 @@ func refold(ctx context.Context, log Log, into *index.Store, cfg *fold.Config, k
 	src := k.meta.Source
 	tp := wire.TopicPartition{Topic: src.Topic, Partition: int32(src.Partition)}
 	id, err := log.Identify(ctx, tp)
-	if err != nil {
-		k.seen.Note = "its log cannot be read: " + err.Error()
+	switch {
+	case source.Gone(err):
+		k.seen.Note = "its topic is gone"
 		return nil
+	case errors.Is(err, source.ErrForeign):
+		return fmt.Errorf("verify: %w\n    hint: configure the stream as the worker has it, with --config or --streams", err)
+	case err != nil:
+		return fmt.Errorf("verify: the log of %s: %w", src, err)
 	}
 	next := k.meta.Frontier.Next
 	switch {

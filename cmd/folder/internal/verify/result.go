@@ -10,6 +10,7 @@ type Result struct {
 	Whole   int    `json:"whole"`    // sessions compared in every respect
 	Partly  int    `json:"partly"`   // sessions of which the log does not hold everything: compared where it does
 	Older   int    `json:"older"`    // sessions of which the log holds nothing any more
+	Skipped int    `json:"skipped"`  // sessions that lie in sources which were not compared
 	Rows    uint64 `json:"rows"`     // timeline rows compared
 	Missing uint64 `json:"rebuilds"` // rows left out because the index is bringing them back
 
