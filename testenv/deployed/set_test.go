@@ -10,7 +10,7 @@ import (
 
 // soon is how long a pod may take to be ready, and partitions to move: less than
 // the session of 120 s, so that nothing here waits for its end.
-const soon = 60 * time.Second
+const soon = 90 * time.Second
 
 // set is a StatefulSet: its controller's part, for pods that run in parallel.
 type set struct {
