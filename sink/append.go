@@ -131,6 +131,7 @@ func (t *Targets) NewAppender(targets ...Target) (*Appender, error) {
 		kgo.ProducerLinger(5*time.Millisecond),
 		kgo.MaxBufferedRecords(20_000), kgo.MaxBufferedBytes(64<<20),
 		kgo.RecordRetries(appendTries),
+		kgo.UnknownTopicRetries(appendTries), // one that was just created is not known everywhere at once
 		kgo.MetadataMinAge(250*time.Millisecond),
 	)...)
 	if err != nil {
