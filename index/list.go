@@ -76,26 +76,28 @@ func (r *Reader) List(stream string, from Cursor) (*Walk, error) {
 	if err := r.s.health.check(); err != nil {
 		return nil, err
 	}
-	w := &Walk{r: r, stream: wire.NameID(stream), cursor: from}
-	prefix := row.AppendStream(nil, row.TagList, w.stream)
+	id := wire.NameID(stream)
+	prefix := row.AppendStream(nil, row.TagList, id)
 	o := &pebble.IterOptions{LowerBound: prefix, UpperBound: row.PrefixEnd(prefix)}
 	if from == (Cursor{}) {
-		w.cursor = Cursor{Identity: r.identity, Seq: r.seq}
+		from = Cursor{Identity: r.identity, Seq: r.seq}
 	} else {
 		if from.Identity != r.identity || from.Seq > r.seq {
 			return nil, ErrStale
 		}
 		if from.Begun {
-			o.LowerBound = afterPosition(w.stream, from.Time, from.Session)
+			o.LowerBound = afterPosition(id, from.Time, from.Session)
 		}
 	}
+	return r.walk(id, from, o)
+}
+
+func (r *Reader) walk(stream uint32, from Cursor, o *pebble.IterOptions) (*Walk, error) {
 	it, err := r.snap.NewIter(o)
 	if err != nil {
 		return nil, err
 	}
-	w.it = it
-	w.ready = it.First()
-	return w, nil
+	return &Walk{r: r, stream: stream, cursor: from, it: it, ready: it.First()}, nil
 }
 
 // afterPosition is the first key behind all entries of a session at a moment.

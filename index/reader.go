@@ -18,8 +18,8 @@ import (
 // goroutines.
 type Reader struct {
 	s        *Store
-	snap     *pebble.Snapshot
-	seq      uint64 // apply sequence of the snapshot
+	snap     pebble.Reader // a snapshot, or what a union gathered
+	seq      uint64        // apply sequence of the snapshot
 	identity row.Identity
 	streams  map[uint32]*streamSources
 }

@@ -23,6 +23,7 @@ type Store struct {
 	opts     Options
 	health   *health
 	identity row.Identity
+	empty    *pebble.DB // below unions, opened when the first is made; guarded by life
 
 	write  sync.Mutex // orders writes; guards what follows
 	seq    uint64     // apply sequence of the last batch
@@ -178,6 +179,9 @@ func (s *Store) Close() error {
 	s.life.Unlock()
 	if s.health.check() == nil {
 		s.calls.Wait()
+		if s.empty != nil {
+			_ = s.empty.Close() // it holds nothing
+		}
 		if err := s.db.Set(row.KeyClean, []byte{row.Version}, pebble.Sync); err != nil {
 			s.health.fail(err)
 		}

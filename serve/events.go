@@ -23,7 +23,7 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 			return nil, err
 		}
 	}
-	s, err := v.session(q.ID)
+	s, err := v.session(q.ID, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -34,11 +34,10 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 			return nil, err
 		}
 	}
-	var hide func(*index.Event) bool
-	if q.Collapse {
-		hide = laterChunk
+	if err := v.needEvents(q.ID, after, limit, q.Collapse); err != nil {
+		return nil, err
 	}
-	p, err := v.snap.EventsBut(hide, q.ID, s.Sources, after, pinned, limit)
+	p, err := v.snap.EventsBut(hiding(q.Collapse), q.ID, s.Sources, after, pinned, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +56,14 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 		page.Cursor, err = sealEventsCursor(bound, &p.Items[len(p.Items)-1], s, p.Frontier, q.FixedFrontier)
 	}
 	return page, err
+}
+
+// hiding picks out the rows that a collapsed timeline leaves out.
+func hiding(collapse bool) func(*index.Event) bool {
+	if collapse {
+		return laterChunk
+	}
+	return nil
 }
 
 // laterChunk says that a row is of a chunk stream and not its opening one. The

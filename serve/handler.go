@@ -2,15 +2,19 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"sessionfold/wire"
 )
 
 type handler struct {
-	opt Options
+	opt      Options
+	instance [16]byte // of this process
+	learned  sync.Map // stream → wire.Dialect that other workers told
 }
 
 // New gives the handler of the reads.
@@ -25,8 +29,12 @@ func New(o Options) (http.Handler, error) {
 		}
 		seen[s.Name] = true
 	}
+	if o.Peers != nil && o.Holding == nil {
+		return nil, errors.New("serve: Options.Peers wants Options.Holding")
+	}
 	o.fill()
 	h := &handler{opt: o}
+	rand.Read(h.instance[:])
 	mux := http.NewServeMux()
 	h.routes(mux)
 	return h.guard(mux), nil
@@ -48,6 +56,9 @@ func (h *handler) routes(mux *http.ServeMux) {
 	h.method(mux, http.MethodGet, session+"/links", h.httpLinks)
 	h.method(mux, http.MethodGet, session+"/audit", h.httpAudit)
 	h.method(mux, http.MethodPost, p+"/op/{code}", h.httpOp)
+	if h.opt.Peers != nil {
+		h.method(mux, http.MethodPost, p+"/peer", h.httpPeer)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, wire.Errorf(wire.ErrNotFound, "no such route; the reads are below %s", p))
 	})
@@ -150,11 +161,6 @@ func (h *handler) read(ctx context.Context, s Stream, q any) (any, error) {
 	switch q := q.(type) {
 	case *wire.SessionChangesRequest:
 		return h.changes(ctx, s, q)
-	}
-	if h.opt.Coverage != nil {
-		if err := h.opt.Coverage(s.Name); err != nil {
-			return nil, wire.Errorf(wire.ErrUnavailable, "stream %q is not whole on this worker: %v", s.Name, err)
-		}
 	}
 	v, err := h.open(ctx, s)
 	if err != nil {

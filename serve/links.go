@@ -2,6 +2,7 @@ package serve
 
 import (
 	"sessionfold/fold"
+	"sessionfold/index"
 	"sessionfold/wire"
 )
 
@@ -17,7 +18,7 @@ func (v *view) links(q *wire.SessionLinks) (*wire.SessionLinksView, error) {
 			return nil, word("surface", *q.Surface, "memory", "kv", "graph_node", "graph_edge", "projection", "child")
 		}
 	}
-	s, err := v.session(q.ID)
+	s, err := v.session(q.ID, index.PartLinks|index.PartChunks|index.PartChildren|index.PartChildSource)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +110,9 @@ func (v *view) children(s *fold.Session) (n uint64, more bool, err error) {
 	}
 	return n + uint64(len(items)), more, nil
 }
+
+// wholeParts are what whole looks at.
+const wholeParts = index.PartLinks | index.PartChildren
 
 // whole is info with what takes more than the session's partials.
 func (v *view) whole(s *fold.Session) (wire.SessionInfo, error) {

@@ -25,11 +25,11 @@ func (v *view) list(q *wire.SessionList) (*wire.SessionPage, error) {
 	bound := binding(append([]string{"list", v.stream.Name}, f.parts()...)...)
 	var from index.Cursor
 	if q.Cursor != nil {
-		if from, err = openListCursor(bound, *q.Cursor); err != nil {
+		if from, err = v.openList(bound, *q.Cursor); err != nil {
 			return nil, err
 		}
 	}
-	w, err := v.snap.List(v.stream.Name, from)
+	w, err := v.walk(from, wholeParts, limit+1)
 	if errors.Is(err, index.ErrStale) {
 		return nil, wire.Errorf(wire.ErrStale, "cursor: the walk began on another state of the index; start again without it")
 	}
@@ -48,22 +48,10 @@ func (v *view) list(q *wire.SessionList) (*wire.SessionPage, error) {
 	return page, nil
 }
 
-func openListCursor(bound [8]byte, text string) (index.Cursor, error) {
-	b, err := openCursor(cursorList, bound, text)
-	if err != nil {
-		return index.Cursor{}, err
-	}
-	c, err := index.ParseCursor(b)
-	if err != nil {
-		return index.Cursor{}, errCursor
-	}
-	return c, nil
-}
-
 // fillPage takes sessions until the page is full, the walk ends, or the search
 // budget is spent. There is a cursor when the walk has not ended. begin is the
 // walk's beginning.
-func (v *view) fillPage(w *index.Walk, f *filter, bound [8]byte, limit int) (page *wire.SessionPage, begin index.Cursor, err error) {
+func (v *view) fillPage(w walker, f *filter, bound [8]byte, limit int) (page *wire.SessionPage, begin index.Cursor, err error) {
 	page = &wire.SessionPage{Items: make([]wire.SessionInfo, 0, limit)}
 	at := w.Cursor()
 	begin = index.Cursor{Identity: at.Identity, Seq: at.Seq}
@@ -94,22 +82,26 @@ func (v *view) fillPage(w *index.Walk, f *filter, bound [8]byte, limit int) (pag
 	searched := uint64(w.Looked())
 	if more {
 		searched-- // the last one was looked at only to know that there is one
-		page.Cursor = sealCursor(cursorList, bound, at.Bytes())
+		page.Cursor, err = v.sealList(bound, at)
 	}
 	page.Searched = &searched
-	return page, begin, nil
+	return page, begin, err
 }
 
 // count gives how many sessions of the walk match; nil when there are more than
 // the budget allows to look at.
 func (v *view) count(begin index.Cursor, f *filter) (*uint64, error) {
-	w, err := v.snap.List(v.stream.Name, begin)
+	budget := v.h.opt.CountBudget
+	if v.union != nil {
+		budget = min(budget, v.h.opt.SearchBudget) // what is counted comes over the network
+	}
+	w, err := v.walk(begin, 0, budget)
 	if err != nil {
 		return nil, err
 	}
 	var total uint64
 	for n := 0; w.Next(); n++ {
-		if w.Looked() > v.h.opt.CountBudget {
+		if w.Looked() > budget {
 			return nil, w.Close()
 		}
 		if n%ctxEvery == 0 && v.ctx.Err() != nil {

@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"errors"
 	"net/http"
 
 	"sessionfold/fold"
+	"sessionfold/index"
 	"sessionfold/wire"
 )
 
@@ -23,23 +25,62 @@ func (h *handler) dialect(stream string) wire.Dialect {
 	return wire.DialectAGDX
 }
 
+// learn asks the other workers for the dialect of a stream that is told by its
+// records, where this worker has none of it. What it learns it keeps.
+func (h *handler) learn(r *http.Request, stream string) error {
+	s, err := h.grant(r, stream)
+	if err != nil || !s.Auto || h.opt.Peers == nil || h.toldHere(stream) != nil {
+		return nil // the read itself will say what is wrong
+	}
+	if _, known := h.learned.Load(stream); known {
+		return nil
+	}
+	v, err := h.open(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	var list []index.Meta
+	if err = v.need(0); err == nil {
+		list, err = v.snap.Sources(stream)
+	}
+	if err == nil && len(list) > 0 {
+		h.learned.Store(stream, list[0].Source.Dialect)
+	}
+	return errors.Join(err, v.snap.Close())
+}
+
+// told is what the records of a stream told.
 func (h *handler) told(stream string) wire.Dialect {
+	if d := h.toldHere(stream); d != nil {
+		return *d
+	}
+	if d, ok := h.learned.Load(stream); ok {
+		return d.(wire.Dialect)
+	}
+	return wire.DialectAGDX
+}
+
+// toldHere is what the records that this worker has told; nil when it has none.
+func (h *handler) toldHere(stream string) *wire.Dialect {
 	snap, err := h.opt.Snapshot()
 	if err != nil {
-		return wire.DialectAGDX // the read itself will say so
+		return nil // the read itself will say so
 	}
 	defer snap.Close()
 	list, err := snap.Sources(stream)
 	if err != nil || len(list) == 0 {
-		return wire.DialectAGDX
+		return nil
 	}
-	return list[0].Source.Dialect
+	return &list[0].Source.Dialect
 }
 
 // id reads an id as people write it: its 26 characters, in a foreign dialect any
 // spelling of the native id.
 func (h *handler) id(r *http.Request, name, text string) (wire.ID, error) {
 	stream := r.PathValue("stream")
+	if err := h.learn(r, stream); err != nil {
+		return wire.ID{}, err
+	}
 	if d := h.dialect(stream); d != wire.DialectAGDX {
 		if text == "" {
 			return wire.ID{}, invalid("%s: an id is not empty", name)
@@ -83,7 +124,7 @@ type auditRead struct {
 }
 
 func (v *view) audit(q *auditRead) (any, error) {
-	s, err := v.session(q.id)
+	s, err := v.session(q.id, index.PartChunks)
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,8 @@ func FuzzCursor(f *testing.F) {
 	f.Add(sealCursor(cursorEvents, bound, []byte{1, 2, 3, 4, 5, 6, 7}), false)
 	f.Fuzz(func(t *testing.T, text string, list bool) {
 		if list {
-			_, _ = openListCursor(bound, text)
+			_, _ = openListCursor(cursorList, bound, text)
+			_, _ = openListCursor(cursorMerged, bound, text)
 			return
 		}
 		if b, err := openCursor(cursorEvents, bound, text); err == nil {

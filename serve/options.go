@@ -47,6 +47,12 @@ type Options struct {
 	// Coverage says what this process lacks to answer for the whole stream; nil
 	// error: nothing. The message names the missing partitions.
 	Coverage func(stream string) error
+	// Holding says what this process has of a stream. Required with Peers, which
+	// replace Coverage.
+	Holding func(stream string) (Holding, error)
+	// Peers are the other workers, who are asked for what this one does not have.
+	// Nil: a read of a stream that is not whole here is refused.
+	Peers *Peers
 	// Liveness is what heartbeats say of a session. Nil: not known.
 	Liveness func(stream string, id wire.ID) fold.Liveness
 	// Now is the wall clock in µs.

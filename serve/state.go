@@ -5,6 +5,7 @@ import (
 
 	"sessionfold/fold"
 	"sessionfold/fold/state"
+	"sessionfold/index"
 	"sessionfold/wire"
 )
 
@@ -15,7 +16,7 @@ func (v *view) document(q *wire.SessionState) (*wire.SessionStateView, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := v.session(q.ID)
+	s, err := v.session(q.ID, index.PartState)
 	if err != nil {
 		return nil, err
 	}

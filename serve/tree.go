@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"sessionfold/fold"
+	"sessionfold/index"
 	"sessionfold/wire"
 )
 
@@ -17,7 +18,14 @@ func (v *view) subtree(top *fold.Session) (*wire.SubtreeSums, error) {
 	seen := map[wire.ID]bool{top.ID: true}
 	left := v.h.opt.SubtreeBudget
 	var nano uint64
-	for queue := []*fold.Session{top}; len(queue) > 0; queue = queue[1:] {
+	level := 0 // how many of the queue have their children at hand
+	for queue := []*fold.Session{top}; len(queue) > 0; queue, level = queue[1:], level-1 {
+		if level == 0 {
+			level = len(queue)
+			if err := v.needChildren(queue, seen, left); err != nil {
+				return nil, err
+			}
+		}
 		s := queue[0]
 		add(sums, s, &nano)
 		ids, more, err := v.snap.ChildIDs(v.stream.Name, s.ID, left)
@@ -37,7 +45,7 @@ func (v *view) subtree(top *fold.Session) (*wire.SubtreeSums, error) {
 				break
 			}
 			left--
-			child, err := v.session(id)
+			child, err := v.gathered(id)
 			if err != nil {
 				return nil, err
 			}
@@ -50,6 +58,32 @@ func (v *view) subtree(top *fold.Session) (*wire.SubtreeSums, error) {
 	}
 	sums.CostMicros = nano / 1_000
 	return sums, nil
+}
+
+// needChildren gathers the children of sessions that were not seen, as many as
+// are looked at.
+func (v *view) needChildren(of []*fold.Session, seen map[wire.ID]bool, left int) error {
+	if v.union == nil {
+		return nil
+	}
+	var all []wire.ID
+	listed := map[wire.ID]bool{}
+	for _, s := range of {
+		ids, _, err := v.snap.ChildIDs(v.stream.Name, s.ID, left)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if !seen[id] && !listed[id] && len(all) < left {
+				listed[id] = true
+				all = append(all, id)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return v.need(index.PartChildren, all...)
 }
 
 // add adds one session; costs in nano-units, so that no remainder is lost.

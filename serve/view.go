@@ -21,32 +21,73 @@ type view struct {
 	ctx    context.Context
 	stream Stream
 	snap   *index.Reader
+	union  *union                       // what other workers have is gathered here, and snap reads it; nil: everything is here
+	hold   *Holding                     // with Peers
 	heads  map[wire.TopicPartition]Head // nil: not known
 	states map[wire.SourceKey]fold.SourceState
 	now    uint64
 }
 
-// open takes a snapshot. The heads are looked at after it, so that no head is
-// older than what was folded.
+// open takes a snapshot, or begins a union of several workers'. The heads are
+// looked at after it, so that no head is older than what was folded.
 func (h *handler) open(ctx context.Context, s Stream) (*view, error) {
+	v := &view{h: h, ctx: ctx, stream: s, now: h.opt.Now()}
+	var err error
+	switch {
+	case h.opt.Peers != nil:
+		if v.hold, err = h.holding(s.Name); err != nil {
+			return nil, err
+		}
+	case h.opt.Coverage != nil:
+		if err := h.opt.Coverage(s.Name); err != nil {
+			return nil, wire.Errorf(wire.ErrUnavailable, "stream %q is not whole on this worker: %v", s.Name, err)
+		}
+	}
+	if v.snap, err = h.snapshot(); err != nil {
+		return nil, err
+	}
+	if v.hold != nil && !v.hold.whole() {
+		rows, err := v.snap.Union()
+		if err = errors.Join(err, v.snap.Close()); err != nil {
+			return nil, err
+		}
+		v.union = &union{h: h, ctx: ctx, stream: s.Name, want: v.hold.Partitions, rows: rows}
+		v.snap = rows.Reader
+	}
+	v.heads = h.lookAtHeads(ctx)
+	if err = v.look(); err == nil {
+		return v, nil
+	}
+	return nil, errors.Join(err, v.snap.Close())
+}
+
+// look takes in what is known of the sources.
+func (v *view) look() error {
+	sources, err := v.snap.Sources(v.stream.Name)
+	if err != nil {
+		return err
+	}
+	v.states = make(map[wire.SourceKey]fold.SourceState, len(sources))
+	for i := range sources {
+		v.states[sources[i].Source.Key()] = v.state(&sources[i])
+	}
+	return nil
+}
+
+func (h *handler) snapshot() (*index.Reader, error) {
 	snap, err := h.opt.Snapshot()
 	if errors.Is(err, index.ErrClosed) {
 		return nil, wire.Errorf(wire.ErrUnavailable, "this worker is stopping")
 	}
+	return snap, err
+}
+
+func (h *handler) holding(stream string) (*Holding, error) {
+	hold, err := h.opt.Holding(stream)
 	if err != nil {
-		return nil, err
+		return nil, wire.Errorf(wire.ErrUnavailable, "stream %q: %v", stream, err)
 	}
-	v := &view{h: h, ctx: ctx, stream: s, snap: snap, now: h.opt.Now()}
-	sources, err := snap.Sources(s.Name)
-	if err == nil {
-		v.heads = h.lookAtHeads(ctx)
-		v.states = make(map[wire.SourceKey]fold.SourceState, len(sources))
-		for i := range sources {
-			v.states[sources[i].Source.Key()] = v.state(&sources[i])
-		}
-		return v, nil
-	}
-	return nil, errors.Join(err, snap.Close())
+	return &hold, nil
 }
 
 func (h *handler) lookAtHeads(ctx context.Context) map[wire.TopicPartition]Head {
@@ -82,7 +123,7 @@ func (v *view) state(m *index.Meta) fold.SourceState {
 func (v *view) read(q any) (any, error) {
 	switch q := q.(type) {
 	case *wire.SessionGet:
-		s, err := v.session(q.ID)
+		s, err := v.session(q.ID, wholeParts)
 		if err != nil {
 			return nil, err
 		}
@@ -107,8 +148,17 @@ func (v *view) read(q any) (any, error) {
 	return nil, wire.Errorf(wire.ErrUnsupported, "this version does not serve this read")
 }
 
-// session merges what every source knows of a session.
-func (v *view) session(id wire.ID) (*fold.Session, error) {
+// session merges what every source knows of a session. The parts are those that
+// are looked at afterwards.
+func (v *view) session(id wire.ID, parts index.Parts) (*fold.Session, error) {
+	if err := v.need(parts, id); err != nil {
+		return nil, err
+	}
+	return v.gathered(id)
+}
+
+// gathered is session of one that is known to be at hand.
+func (v *view) gathered(id wire.ID) (*fold.Session, error) {
 	ks, err := v.snap.Session(v.stream.Name, id)
 	if err != nil {
 		return nil, err
@@ -141,7 +191,7 @@ func (v *view) sources(q *wire.SessionSourcesRequest) (*wire.SessionSources, err
 		}
 		return out, nil
 	}
-	s, err := v.session(q.ID)
+	s, err := v.session(q.ID, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -147,6 +147,15 @@ func AppendSession(b []byte, tag byte, stream uint32, id wire.ID) []byte {
 	return append(AppendStream(b, tag, stream), id[:]...)
 }
 
+// SessionSource gives the source inside a key of a session in one source: of
+// all tags whose keys begin like a partial's.
+func SessionSource(key []byte) (SourceID, error) {
+	if len(key) < partialKeyLen {
+		return SourceID{}, keyError("session", partialKeyLen, key)
+	}
+	return SourceID{Stream: binary.BigEndian.Uint32(key[1:]), Source: wire.SourceKey(key[21:partialKeyLen])}, nil
+}
+
 // AppendSessionSource appends the common beginning of a session's packs in one
 // source.
 func AppendSessionSource(b []byte, k PartialKey) []byte { return appendPartialKey(b, TagPack, k) }
