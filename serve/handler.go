@@ -29,8 +29,8 @@ func New(o Options) (http.Handler, error) {
 		}
 		seen[s.Name] = true
 	}
-	if o.Peers != nil && o.Holding == nil {
-		return nil, errors.New("serve: Options.Peers wants Options.Holding")
+	if o.Peers != nil && (o.Holding == nil || o.Partitions == nil) {
+		return nil, errors.New("serve: Options.Peers wants Options.Holding and Options.Partitions")
 	}
 	o.fill()
 	h := &handler{opt: o}

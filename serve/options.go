@@ -47,9 +47,10 @@ type Options struct {
 	// Coverage says what this process lacks to answer for the whole stream; nil
 	// error: nothing. The message names the missing partitions.
 	Coverage func(stream string) error
-	// Holding says what this process has of a stream. Required with Peers, which
-	// replace Coverage.
-	Holding func(stream string) (Holding, error)
+	// Holding says what this process has of a stream, and Partitions what a stream
+	// consists of. Required with Peers, with whom Coverage is not asked.
+	Holding    func(stream string) Holding
+	Partitions func(stream string) ([]wire.TopicPartition, error)
 	// Peers are the other workers, who are asked for what this one does not have.
 	// Nil: a read of a stream that is not whole here is refused.
 	Peers *Peers

@@ -29,18 +29,17 @@ const (
 
 // Holding is what a worker has of a stream.
 type Holding struct {
-	Partitions []wire.TopicPartition // that the stream consists of
-	Sources    []*wire.Source        // that this worker owns and can answer for
-	Restoring  []wire.TopicPartition // that it owns and cannot answer for yet
+	Sources   []*wire.Source        // that it owns and can answer for
+	Restoring []wire.TopicPartition // that it owns and cannot answer for yet
 }
 
-// whole says that this worker can answer for the whole stream.
-func (h *Holding) whole() bool {
+// has says that it can answer for all of these partitions.
+func (h *Holding) has(all []wire.TopicPartition) bool {
 	have := map[wire.TopicPartition]bool{}
 	for _, s := range h.Sources {
 		have[partitionOf(s)] = true
 	}
-	for _, tp := range h.Partitions {
+	for _, tp := range all {
 		if !have[tp] {
 			return false
 		}
@@ -181,25 +180,21 @@ var errMoved = wire.Errorf(wire.ErrUnavailable, "partitions of the stream moved 
 
 // share answers a request from what this worker holds.
 func (h *handler) share(ctx context.Context, q *peerRequest) (*peerReply, error) {
-	hold, err := h.holding(q.Stream)
-	if err != nil {
-		return nil, err
-	}
+	hold := h.opt.Holding(q.Stream)
 	snap, err := h.snapshot()
 	if err != nil {
 		return nil, err
 	}
 	out := &peerReply{Format: peerFormat, Instance: h.instance, Store: storeTag(snap.Identity()), Seq: snap.Seq(), Restoring: hold.Restoring}
-	err = h.fill(ctx, snap, hold, q, out)
+	err = h.fill(ctx, snap, &hold, q, out)
 	if err = errors.Join(err, snap.Close()); err != nil {
 		return nil, err
 	}
 	// What was taken away meanwhile may have been half removed when it was read.
-	again, err := h.holding(q.Stream)
-	if err == nil && !slices.Equal(heldOf(hold), heldOf(again)) {
-		err = errMoved
+	if again := h.opt.Holding(q.Stream); !slices.Equal(out.Held, heldOf(&again)) {
+		return nil, errMoved
 	}
-	return out, err
+	return out, nil
 }
 
 // fill puts in what the snapshot has of the sources that this worker holds.

@@ -52,7 +52,7 @@ type PeersOptions struct {
 func NewPeers(o PeersOptions) (*Peers, error) {
 	for _, u := range o.URLs {
 		if err := CheckPeerURL(u); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("serve: peer %q %w", u, err)
 		}
 	}
 	if o.Timeout <= 0 {
@@ -75,9 +75,9 @@ func CheckPeerURL(s string) error {
 	u, err := url.Parse(strings.TrimPrefix(s, dnsScheme))
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return fmt.Errorf("serve: peer %q is no URL like http://worker-1:8080 or dns+http://workers:8080", s)
+		return errors.New("is no URL like http://worker-1:8080 or dns+http://workers:8080")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("serve: peer %q: a base URL has a host, a port and at most a path", s)
+		return errors.New("has more than a host, a port and a path")
 	}
 	return nil
 }

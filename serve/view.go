@@ -32,12 +32,15 @@ type view struct {
 // looked at after it, so that no head is older than what was folded.
 func (h *handler) open(ctx context.Context, s Stream) (*view, error) {
 	v := &view{h: h, ctx: ctx, stream: s, now: h.opt.Now()}
+	var all []wire.TopicPartition
 	var err error
 	switch {
 	case h.opt.Peers != nil:
-		if v.hold, err = h.holding(s.Name); err != nil {
-			return nil, err
+		if all, err = h.opt.Partitions(s.Name); err != nil {
+			return nil, wire.Errorf(wire.ErrUnavailable, "stream %q: %v", s.Name, err)
 		}
+		hold := h.opt.Holding(s.Name)
+		v.hold = &hold
 	case h.opt.Coverage != nil:
 		if err := h.opt.Coverage(s.Name); err != nil {
 			return nil, wire.Errorf(wire.ErrUnavailable, "stream %q is not whole on this worker: %v", s.Name, err)
@@ -46,12 +49,12 @@ func (h *handler) open(ctx context.Context, s Stream) (*view, error) {
 	if v.snap, err = h.snapshot(); err != nil {
 		return nil, err
 	}
-	if v.hold != nil && !v.hold.whole() {
+	if v.hold != nil && !v.hold.has(all) {
 		rows, err := v.snap.Union()
 		if err = errors.Join(err, v.snap.Close()); err != nil {
 			return nil, err
 		}
-		v.union = &union{h: h, ctx: ctx, stream: s.Name, want: v.hold.Partitions, rows: rows}
+		v.union = &union{h: h, ctx: ctx, stream: s.Name, want: all, rows: rows}
 		v.snap = rows.Reader
 	}
 	v.heads = h.lookAtHeads(ctx)
@@ -80,14 +83,6 @@ func (h *handler) snapshot() (*index.Reader, error) {
 		return nil, wire.Errorf(wire.ErrUnavailable, "this worker is stopping")
 	}
 	return snap, err
-}
-
-func (h *handler) holding(stream string) (*Holding, error) {
-	hold, err := h.opt.Holding(stream)
-	if err != nil {
-		return nil, wire.Errorf(wire.ErrUnavailable, "stream %q: %v", stream, err)
-	}
-	return &hold, nil
 }
 
 func (h *handler) lookAtHeads(ctx context.Context) map[wire.TopicPartition]Head {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sessionfold/cmd/folder/internal/keys"
+	"sessionfold/serve"
 	"sessionfold/wire"
 )
 
@@ -199,6 +200,22 @@ func (c *checker) listeners() {
 	}
 	if f := c.HTTP.TokensFile; f != "" {
 		c.readable("http.tokens_file", f)
+	}
+	for _, u := range c.HTTP.Peers {
+		if err := serve.CheckPeerURL(u); err != nil {
+			c.fail("http.peers", "base URLs like http://worker-1:8080, or dns+http://workers:8080 for all addresses of a name", "%q %v", u, err)
+		}
+	}
+	if d := c.HTTP.PeersTimeout; d < 10*time.Millisecond || d > 30*time.Second {
+		c.fail("http.peers_timeout", "between 10ms and 30s", "%v is out of range", d)
+	}
+	switch f := c.HTTP.PeersTokenFile; {
+	case f != "" && len(c.HTTP.Peers) == 0:
+		c.fail("http.peers_token_file", "set http.peers, or leave it out", "there is nobody to show the token to")
+	case f != "":
+		c.readable("http.peers_token_file", f)
+	case c.HTTP.TokensFile != "" && len(c.HTTP.Peers) > 0:
+		c.fail("http.peers_token_file", "a file with a token whose hash stands in http.tokens_file", "the workers want tokens (http.tokens_file) and this one has none for the others")
 	}
 	if _, err := hostPort(c.Admin.Listen); err != nil {
 		c.fail("admin.listen", "write host:port, for example 127.0.0.1:9090", "%q %v", c.Admin.Listen, err)

@@ -75,6 +75,10 @@ type HTTP struct {
 	Prefix         string `koanf:"prefix" default:"/agdx" doc:"Path before every route."`
 	TokensFile     string `koanf:"tokens_file" default:"" doc:"File of bearer token hashes and what they may read."`
 	InsecureNoAuth bool   `koanf:"insecure_no_auth" default:"false" doc:"Serve everybody who reaches a listener that is not on loopback."`
+
+	Peers          []string      `koanf:"peers" default:"" doc:"Where the other workers of the group serve their reads, to ask them for what this one does not own: base URLs without the prefix, which is the same everywhere; dns+http://name:port stands for all addresses of the name. A worker may be in its own list. Empty: reads of a stream that is not whole here are refused."`
+	PeersTimeout   time.Duration `koanf:"peers_timeout" default:"2s" doc:"Longest time that another worker may take to answer; then the read is refused."`
+	PeersTokenFile string        `koanf:"peers_token_file" default:"" doc:"File with the bearer token that the other workers want to see; its hash stands in their http.tokens_file, with session:read on the streams."`
 }
 
 // Admin is the section admin.

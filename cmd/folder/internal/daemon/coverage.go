@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"sessionfold/serve"
 	"sessionfold/source"
 	"sessionfold/wire"
 	"sessionfold/worker"
@@ -56,6 +57,40 @@ func (c *coverage) known() (map[wire.TopicPartition]source.Head, error) {
 	return c.last, nil
 }
 
+// partitions are those that a stream consists of.
+func (c *coverage) partitions(stream string) ([]wire.TopicPartition, error) {
+	heads, err := c.known()
+	if err != nil {
+		return nil, err
+	}
+	var out []wire.TopicPartition
+	for tp := range heads {
+		if slices.Contains(c.topics[stream], tp.Topic) {
+			out = append(out, tp)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("the brokers know none of its topics")
+	}
+	return out, nil
+}
+
+// holding is what this worker has of a stream. A source that waits after an
+// error still answers, with its frontier.
+func (c *coverage) holding(stream string) serve.Holding {
+	var out serve.Holding
+	for _, s := range c.sources() {
+		switch {
+		case !slices.Contains(c.topics[stream], s.Topic):
+		case s.Source == nil || s.State == worker.Restoring:
+			out.Restoring = append(out.Restoring, s.TopicPartition)
+		default:
+			out.Sources = append(out.Sources, s.Source)
+		}
+	}
+	return out
+}
+
 // lacks is nil when this worker holds every partition of the stream.
 func (c *coverage) lacks(stream string) error {
 	heads, err := c.known()
@@ -89,5 +124,5 @@ func (c *coverage) lacks(stream string) error {
 	if n > 5 {
 		missing = append(missing[:5], fmt.Sprintf("and %d more", n-5))
 	}
-	return fmt.Errorf("it lacks %s", strings.Join(missing, ", "))
+	return fmt.Errorf("it lacks %s; with http.peers the workers ask each other", strings.Join(missing, ", "))
 }

@@ -147,6 +147,10 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	near, err := peers(d.cfg)
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := serve.CheckListen(d.cfg.HTTP.Listen, toks, d.cfg.HTTP.InsecureNoAuth); err != nil {
 		return nil, nil, err
 	}
@@ -163,7 +167,8 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 	cover := newCoverage(a.Streams(), a.Heads, a.Sources)
 	h, err := serve.New(serve.Options{
 		Prefix: d.cfg.HTTP.Prefix, Version: d.build.Version, Streams: ServedStreams(d.cfg),
-		Snapshot: a.Store().Reader, Changes: a.Changes, Heads: headsOf(a.Heads), Coverage: cover.lacks, Liveness: liveness(d.beats),
+		Snapshot: a.Store().Reader, Changes: a.Changes, Heads: headsOf(a.Heads), Coverage: cover.lacks,
+		Peers: near, Holding: cover.holding, Partitions: cover.partitions, Liveness: liveness(d.beats),
 		Now:    func() uint64 { return uint64(time.Now().UnixMicro()) },
 		Tokens: toks, Observe: d.metrics.observe, Logger: d.log,
 	})
