@@ -78,8 +78,15 @@ func (w *world) serve() {
 // commit folds what the log holds, one step per source, and applies it.
 func (w *world) commit() {
 	w.t.Helper()
-	batches := map[wire.TopicPartition][]wire.Raw{}
-	var order []wire.TopicPartition
+	order, batches := w.batches()
+	for _, tp := range order {
+		w.fold(tp, batches[tp]...)
+	}
+}
+
+// batches takes what the log holds, by partition.
+func (w *world) batches() (order []wire.TopicPartition, batches map[wire.TopicPartition][]wire.Raw) {
+	batches = map[wire.TopicPartition][]wire.Raw{}
 	for _, r := range w.log.Records {
 		tp := wire.TopicPartition{Topic: r.Topic, Partition: int32(uint32(r.Session[15]) % w.spread)}
 		w.clock++
@@ -90,9 +97,7 @@ func (w *world) commit() {
 		w.offsets[tp]++
 	}
 	w.log.Records = nil
-	for _, tp := range order {
-		w.fold(tp, batches[tp]...)
-	}
+	return order, batches
 }
 
 // fold folds records of one partition and applies the step.

@@ -1,0 +1,307 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sessionfold/testenv/agdxgen"
+	"sessionfold/testenv/agdxlog"
+	"sessionfold/wire"
+)
+
+// group is a stream that lies on several workers, who answer for each other,
+// beside a world that has all of it.
+type group struct {
+	*world  // that has everything
+	workers []*member
+	owner   map[wire.TopicPartition]int // by default one after the other
+	parts   map[wire.TopicPartition]bool
+}
+
+// member is a worker of a group: a store of its own behind a real listener.
+type member struct {
+	*world
+	url       string
+	restoring []wire.TopicPartition
+	claims    []wire.TopicPartition // beside its own
+}
+
+func newGroup(t testing.TB, n int) *group {
+	g := &group{world: newWorld(t), owner: map[wire.TopicPartition]int{}, parts: map[wire.TopicPartition]bool{}}
+	servers := make([]*httptest.Server, n)
+	urls := make([]string, n)
+	for i := range n {
+		m := &member{world: newWorld(t)}
+		servers[i] = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.server.ServeHTTP(w, r) }))
+		t.Cleanup(servers[i].Close)
+		m.url, urls[i] = servers[i].URL, servers[i].URL
+		g.workers = append(g.workers, m)
+	}
+	for i, m := range g.workers {
+		m.opt.Heads, m.opt.Now = g.opt.Heads, g.opt.Now
+		m.opt.Peers = g.peers(PeersOptions{URLs: urls})
+		m.opt.Holding = func(string) Holding { return g.holding(i) }
+		m.opt.Partitions = func(string) ([]wire.TopicPartition, error) {
+			var all []wire.TopicPartition
+			for tp := range g.parts {
+				all = append(all, tp)
+			}
+			return all, nil
+		}
+		m.serve()
+	}
+	return g
+}
+
+func (g *group) peers(o PeersOptions) *Peers {
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second // of a loaded machine
+	}
+	p, err := NewPeers(o)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return p
+}
+
+func (g *group) ownerOf(tp wire.TopicPartition) int {
+	i, ok := g.owner[tp]
+	if !ok {
+		i = len(g.owner) % len(g.workers)
+		g.owner[tp] = i
+	}
+	return i
+}
+
+// holding is what a worker says that it has.
+func (g *group) holding(i int) Holding {
+	m := g.workers[i]
+	h := Holding{Restoring: m.restoring}
+	for tp := range g.parts {
+		if slices.Contains(m.restoring, tp) {
+			continue
+		}
+		if g.ownerOf(tp) == i || slices.Contains(m.claims, tp) {
+			h.Sources = append(h.Sources, wire.NewSource(stream, tp.Topic, generation, uint32(tp.Partition), wire.RoleOf(stream, tp.Topic), wire.DialectAGDX))
+		}
+	}
+	return h
+}
+
+// commit folds what the log holds twice: by the world that has everything, and
+// by the workers that own it.
+func (g *group) commit() {
+	g.t.Helper()
+	order, batches := g.batches()
+	for _, tp := range order {
+		g.parts[tp] = true
+		g.fold(tp, batches[tp]...)
+		g.workers[g.ownerOf(tp)].fold(tp, batches[tp]...)
+	}
+}
+
+// write takes records of a generator.
+func (g *group) write(gen *agdxgen.Generator, n int) {
+	for range n {
+		e, ok := gen.Next()
+		if !ok {
+			break
+		}
+		if wire.RoleOf(stream, e.Topic).Folded() {
+			g.log.Add(e.Record)
+		}
+	}
+	g.commit()
+}
+
+// same wants one answer of all workers and of the world that has everything; a
+// cursor is another one in each. It gives the answer and, per worker, the page's
+// cursor.
+func (g *group) same(path string) (answer map[string]any, cursors []string) {
+	g.t.Helper()
+	want, _ := g.body(g.world, path, "")
+	for _, m := range g.workers {
+		got, cursor := g.body(m.world, path, "")
+		cursors = append(cursors, cursor)
+		if got != want {
+			g.t.Fatalf("GET %s:\n%s\nwant\n%s", path, got, want)
+		}
+	}
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(want, "200 ")), &answer); err != nil {
+		g.t.Fatal(err)
+	}
+	return answer, cursors
+}
+
+// body reads an answer without its cursor, which it gives apart.
+func (g *group) body(w *world, path, cursor string) (body, next string) {
+	g.t.Helper()
+	if cursor != "" {
+		path += "&cursor=" + cursor
+	}
+	rec := w.request("GET", path, nil)
+	var v map[string]any
+	if err := json.Unmarshal(rec.Body.Bytes(), &v); err != nil {
+		g.t.Fatalf("GET %s: %v", path, err)
+	}
+	next, _ = v["cursor"].(string)
+	if len(next) > MaxCursorBytes {
+		g.t.Fatalf("cursor of %d bytes", len(next))
+	}
+	if next != "" {
+		v["cursor"] = "more"
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return fmt.Sprint(rec.Code, " ", string(b)), next
+}
+
+// pages walks a read on the whole world and, with each cursor handed on to a
+// worker that pick chooses, on the group; between does something between two
+// pages.
+func (g *group) pages(path string, pick func() int, between func()) (items int) {
+	g.t.Helper()
+	var a, b string
+	for range 1000 {
+		want, nextA := g.body(g.world, path, a)
+		i := pick()
+		got, nextB := g.body(g.workers[i].world, path, b)
+		if got != want {
+			g.t.Fatalf("GET %s of worker %d:\n%s\nwant\n%s", path, i, got, want)
+		}
+		items++
+		if a, b = nextA, nextB; a == "" {
+			return items
+		}
+		between()
+	}
+	g.t.Fatal("a walk without end")
+	return 0
+}
+
+// Whatever the records are and however they are spread, a group answers like a
+// store that has everything, also when a client goes from worker to worker
+// with a cursor and sessions move meanwhile.
+func TestGroupAnswersLikeOne(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		g := newGroup(t, rapid.IntRange(2, 3).Draw(rt, "workers"))
+		gen := agdxgen.New(agdxgen.Options{
+			Stream: stream, Seed: rapid.Uint64Range(0, 1<<20).Draw(rt, "seed"), Sessions: rapid.IntRange(1, 14).Draw(rt, "sessions"),
+		})
+		for _, topic := range gen.Topics() {
+			for p := range g.spread {
+				if topic.Role.Folded() {
+					tp := wire.TopicPartition{Topic: topic.Topic, Partition: int32(p)}
+					g.owner[tp], g.parts[tp] = rapid.IntRange(0, len(g.workers)-1).Draw(rt, "owner"), true
+				}
+			}
+		}
+		pick := func() int { return rapid.IntRange(0, len(g.workers)-1).Draw(rt, "worker") }
+		g.write(gen, rapid.IntRange(1, 400).Draw(rt, "first"))
+		more := func() { g.write(gen, rapid.IntRange(0, 60).Draw(rt, "more")) }
+		base := "/agdx/sessions/" + stream
+		limit := rapid.IntRange(1, 6).Draw(rt, "limit")
+		g.pages(fmt.Sprintf("%s?total=true&limit=%d", base, limit), pick, more)
+		g.pages(fmt.Sprintf("%s?status=active&limit=%d", base, limit), pick, more)
+		list := get[wire.SessionPage](g.world, base)
+		for i := range list.Items {
+			id := base + "/" + list.Items[i].ID.String()
+			for _, path := range []string{id + "?subtree=true", id + "/links", id + "/state", id + "/sources"} {
+				want, _ := g.body(g.world, path, "")
+				if got, _ := g.body(g.workers[pick()].world, path, ""); got != want {
+					rt.Fatalf("GET %s:\n%s\nwant\n%s", path, got, want)
+				}
+			}
+			fixed, collapse := rapid.Bool().Draw(rt, "fixed"), rapid.Bool().Draw(rt, "collapse")
+			g.pages(fmt.Sprintf("%s/events?limit=%d&fixed_frontier=%v&collapse=%v", id, limit+3, fixed, collapse), pick, more)
+		}
+	})
+}
+
+// Every worker of a quiet group answers the same, in every read.
+func TestGroupOfThree(t *testing.T) {
+	g := newGroup(t, 3)
+	g.write(agdxgen.New(agdxgen.Options{Stream: stream, Seed: 7, Sessions: 60}), 4000)
+	s := g.session("stateful", "worker")
+	s.Patch(0, "a", `[{"op":"add","path":"/n","value":1}]`)
+	s.Patch(1, "b", `[{"op":"add","path":"/m","value":2}]`)
+	s.Link(wire.RoleWork, agdxlog.Resource{Surface: "kv", Resource: "r", Item: "i", Relation: "wrote"})
+	g.commit()
+	base := "/agdx/sessions/" + stream
+	page, _ := g.same(base + "?limit=1000&total=true")
+	items := page["items"].([]any)
+	if len(items) < 50 {
+		t.Fatalf("%d sessions", len(items))
+	}
+	for _, it := range items {
+		id := base + "/" + it.(map[string]any)["id"].(string)
+		for _, path := range []string{"?subtree=true", "/events?limit=1000", "/events?limit=1000&collapse=true", "/state", "/links", "/sources"} {
+			g.same(id + path)
+		}
+	}
+	if doc, _ := g.same(base + "/" + s.ID.String() + "/state"); fmt.Sprint(doc["revision"]) != "2" {
+		t.Errorf("state %v", doc)
+	}
+	g.same(base + "?limit=5&text=a&status=completed")
+	_, cursors := g.same(base + "?limit=10")
+	for i, c := range cursors { // any worker goes on with the cursor of any other
+		next, _ := g.body(g.workers[(i+1)%3].world, base+"?limit=10", c)
+		if want, _ := g.body(g.workers[i].world, base+"?limit=10", c); next != want {
+			t.Errorf("worker %d goes on otherwise:\n%s\nwant\n%s", i, next, want)
+		}
+	}
+	g.workers[0].fails(400, "invalid_argument", base+"?limit=10&agent=x&cursor="+cursors[0])
+	g.world.fails(409, "stale_generation", base+"?limit=10&cursor="+cursors[0])
+	_, own := g.body(g.world, base+"?limit=10", "")
+	g.workers[0].fails(409, "stale_generation", base+"?limit=10&cursor="+own)
+	g.workers[1].fails(404, "not_found", base+"/"+agdxlog.NameID("nobody").String())
+}
+
+// A worker that has all of a stream beside others that have nothing: all give
+// the same answers and take each other's cursors.
+func TestGroupWithOneHolder(t *testing.T) {
+	g := newGroup(t, 2)
+	for i := range 8 {
+		g.session(fmt.Sprint("s", i), "worker")
+		for _, tp := range []int32{0, 1} {
+			g.owner[wire.TopicPartition{Topic: stream + ".agent.sessions", Partition: tp}] = 1
+		}
+	}
+	g.commit()
+	for _, first := range []int{0, 1} {
+		turn := first
+		if n := g.pages("/agdx/sessions/agents?limit=2&total=true", func() int { turn++; return turn % 2 }, func() {
+			g.session(fmt.Sprint("new", turn, first), "worker")
+			g.commit()
+		}); n < 4 {
+			t.Errorf("%d pages", n)
+		}
+	}
+}
+
+// The context of a client that went away ends the read.
+func TestGroupReadIsGivenUp(t *testing.T) {
+	g := newGroup(t, 2)
+	g.session("a", "worker")
+	g.session("b", "worker").Note("x")
+	g.commit()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, "GET", "/agdx/sessions/agents", nil)
+	rec := httptest.NewRecorder()
+	g.workers[0].server.ServeHTTP(rec, r)
+	if rec.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
