@@ -8,7 +8,7 @@ import (
 )
 
 // dirs are the directories that users apply.
-var dirs = []string{"base", "overlays/sasl-tls"}
+var dirs = []string{"base", "overlays/sasl-tls", "overlays/several"}
 
 // each runs a test over every directory.
 func each(t *testing.T, f func(t *testing.T, d *rendered.Deployment)) {

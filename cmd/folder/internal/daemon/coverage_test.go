@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,21 @@ func TestCoverage(t *testing.T) {
 	owned = []worker.SourceStatus{status("a.x", 0, worker.Active), status("a.x", 1, worker.Restoring)}
 	want("a", "a.x[1] (restoring)")
 	want("b", "b.x[0]")
-	owned[1].State = worker.Active
+	owned = append(owned, status("b.x", 0, worker.Active))
+	owned[1].Source = nil // not identified yet
+	if h := c.holding("a"); len(h.Sources) != 1 || h.Sources[0] != owned[0].Source || !slices.Equal(h.Restoring, []wire.TopicPartition{tp("a.x", 1)}) {
+		t.Errorf("holding while one is restored: %+v", h)
+	}
+	owned[1].Source, owned[1].State = &wire.Source{}, worker.Active
+	if h := c.holding("a"); len(h.Sources) != 2 || h.Restoring != nil {
+		t.Errorf("holding: %+v", h)
+	}
+	if all, err := c.partitions("a"); err != nil || len(all) != 2 {
+		t.Errorf("partitions: %v %v", all, err)
+	}
+	if all, err := c.partitions("nosuch"); err == nil {
+		t.Errorf("partitions of a stream without topics: %v", all)
+	}
 	want("a")
 	// A source that waits after an error still answers, with its frontier.
 	owned[1].State = worker.Paused
