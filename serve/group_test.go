@@ -267,8 +267,21 @@ func TestGroupOfThree(t *testing.T) {
 			g.same(id + path)
 		}
 	}
+	g.same(base + "/" + s.ID.String() + "/events")
+	g.same(base + "/" + s.ID.String() + "/links")
 	if doc, _ := g.same(base + "/" + s.ID.String() + "/state"); fmt.Sprint(doc["revision"]) != "2" {
 		t.Errorf("state %v", doc)
+	}
+	// What the brokers do not retain any more is not shown, pruned yet or not.
+	tp := wire.TopicPartition{Topic: g.log.Topic(wire.RoleLane), Partition: int32(uint32(s.ID[15]) % g.spread)}
+	for _, w := range []*world{g.world, g.workers[g.ownerOf(tp)].world} {
+		if err := w.store.SetRetained(w.parts[tp].Source(), g.offsets[tp]-1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, _ := g.same(base + "/" + s.ID.String() + "/events?limit=1")
+	if gaps, _ := events["gaps"].([]any); len(gaps) == 0 {
+		t.Errorf("no gap: %v", events)
 	}
 	g.same(base + "?limit=5&text=a&status=completed")
 	_, cursors := g.same(base + "?limit=10")
@@ -305,6 +318,43 @@ func TestGroupWithOneHolder(t *testing.T) {
 			t.Errorf("%d pages", n)
 		}
 	}
+}
+
+// A stream of another dialect that lies on another worker: native ids are
+// found, also where only the records tell the dialect.
+func TestForeignStreamOfAnotherWorker(t *testing.T) {
+	g := newGroup(t, 2)
+	streams := []Stream{{Name: "deep", Dialect: wire.DialectDeepStrike}, {Name: "told", Auto: true}}
+	dialects := map[string]wire.Dialect{"deep": wire.DialectDeepStrike, "told": wire.DialectEverruns}
+	g.opt.Streams = streams
+	g.serve()
+	for i, m := range g.workers {
+		m.opt.Streams = streams
+		m.opt.Partitions = func(name string) ([]wire.TopicPartition, error) {
+			return []wire.TopicPartition{{Topic: name + ".events"}}, nil
+		}
+		m.opt.Holding = func(name string) (h Holding) {
+			if i == 1 {
+				h.Sources = []*wire.Source{wire.NewSource(name, name+".events", generation, 0, wire.RoleLane, dialects[name])}
+			}
+			return h
+		}
+		m.serve()
+	}
+	for _, w := range []*world{g.world, g.workers[1].world} {
+		w.clock = 1_000_000
+		w.native("deep", wire.DialectDeepStrike, 1, [2]string{uuid, `{"kind":"run_started","run_id":"r","goal":"g","criteria":[]}`},
+			[2]string{uuid, `{"seq":1,"event":{"kind":"page_in"}}`}, [2]string{"my run", `{"kind":"suspended","turn":1,"reason":"ask_user"}`})
+		w.native("told", wire.DialectEverruns, 1, [2]string{"", `{"id":"e","type":"turn.started","session_id":"session_0123abcd0123456789ab0123456789ab","data":{}}`})
+	}
+	for _, path := range []string{"deep", "deep/" + uuid, "deep/my%20run/events", "deep/" + uuid + "/audit", "deep/" + uuid + "/audit?format=1", "deep/" + uuid + "/links",
+		"told/" + uuid, "told", "told/" + uuid + "/events"} {
+		if want, _ := g.body(g.world, "/agdx/sessions/"+path, ""); !strings.HasPrefix(want, "200") {
+			t.Errorf("%s: %s", path, want)
+		}
+		g.same("/agdx/sessions/" + path)
+	}
+	g.workers[0].fails(400, "invalid_argument", "/agdx/sessions/told/"+uuid+"?x=1")
 }
 
 // The context of a client that went away ends the read.

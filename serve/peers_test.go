@@ -119,6 +119,10 @@ func TestWorkerThatIsGone(t *testing.T) {
 	gone.Close()
 	g.others(PeersOptions{URLs: []string{gone.URL}}).refuses("agents.agent.sessions[1]", "no answer of "+gone.URL, "refused")
 	g.others(PeersOptions{URLs: []string{gone.URL, g.workers[1].url}}).answers()
+	// One worker under two addresses claims nothing twice.
+	second := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.workers[1].server.ServeHTTP(w, r) }))
+	defer second.Close()
+	g.others(PeersOptions{URLs: []string{second.URL, g.workers[1].url}}).answers()
 }
 
 // Answers that no worker gives are refused as a whole, and nothing of them is
