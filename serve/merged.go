@@ -19,17 +19,14 @@ type walker interface {
 	Close() error
 }
 
-// walk goes on behind a position; parts are those that the sessions are looked
-// at with.
+// walk goes on behind a position, which is likely to look at n sessions; parts
+// are those that they are looked at with.
 func (v *view) walk(at index.Cursor, parts index.Parts, n int) (walker, error) {
 	if v.union == nil {
 		return v.snap.List(v.stream.Name, at)
 	}
-	return &unionWalk{v: v, at: at, parts: parts, n: min(max(n, firstPositions), maxPeerIDs)}, nil
+	return &unionWalk{v: v, at: at, parts: parts, n: min(n, maxPeerIDs)}, nil
 }
-
-// firstPositions is how many list positions are asked for at least.
-const firstPositions = 32
 
 // unionWalk goes through the list of a union. A session's place is known when
 // all that workers know of it is gathered, so the list is gathered piece by
@@ -245,8 +242,8 @@ func (v *view) openList(bound [8]byte, text string) (index.Cursor, error) {
 	case v.hold == nil:
 		return c.at, nil
 	}
-	own, owners := v.marks(c.at)
-	if owners != c.owners || len(c.marks) != 1 || c.marks[0].Store != own[0].Store {
+	// A walk that began on this store alone goes on here, whatever came since.
+	if len(c.marks) != 1 || c.marks[0].Store != storeTag(v.snap.Identity()) {
 		return c.at, errWalkMoved
 	}
 	c.at.Identity, c.at.Seq = v.snap.Identity(), c.marks[0].Seq
