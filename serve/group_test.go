@@ -284,6 +284,10 @@ func TestGroupOfThree(t *testing.T) {
 		t.Errorf("no gap: %v", events)
 	}
 	g.same(base + "?limit=5&text=a&status=completed")
+	turn := 0
+	if n := g.pages(base+"?limit=3", func() int { turn++; return turn % 3 }, func() {}); n < 15 {
+		t.Errorf("%d pages", n)
+	}
 	_, cursors := g.same(base + "?limit=10")
 	for i, c := range cursors { // any worker goes on with the cursor of any other
 		next, _ := g.body(g.workers[(i+1)%3].world, base+"?limit=10", c)
@@ -317,6 +321,37 @@ func TestGroupWithOneHolder(t *testing.T) {
 		}); n < 4 {
 			t.Errorf("%d pages", n)
 		}
+	}
+	// All of it goes to the other one: its store did not see the walk begin.
+	_, cursors := g.same("/agdx/sessions/agents?limit=2")
+	for tp := range g.owner {
+		g.owner[tp] = 0
+	}
+	for _, m := range g.workers {
+		m.fails(409, "stale_generation", "/agdx/sessions/agents?limit=2&cursor="+cursors[0])
+	}
+}
+
+// Sessions that begin while a walk goes on keep the place that they had.
+func TestGroupWalkWhileSessionsBegin(t *testing.T) {
+	g := newGroup(t, 2)
+	var all []*agdxlog.Session
+	for i := range 9 {
+		s := g.log.Session(fmt.Sprint("s", i), "worker")
+		s.Note("implicit")
+		s.Remember("m", "fact", "x")
+		all = append(all, s)
+	}
+	g.commit()
+	turn := 0
+	n := g.pages("/agdx/sessions/agents?limit=2", func() int { turn++; return turn % 2 }, func() {
+		for _, s := range all {
+			s.Start(agdxlog.Start{Label: "begun"})
+		}
+		g.commit()
+	})
+	if n != 5 {
+		t.Errorf("%d pages of 9 sessions", n)
 	}
 }
 
