@@ -327,6 +327,10 @@ func TestGroupWithOneHolder(t *testing.T) {
 	for tp := range g.owner {
 		g.owner[tp] = 0
 	}
+	for i := range 40 { // so that it has come as far as the other one
+		g.session(fmt.Sprint("moved", i), "worker")
+		g.commit()
+	}
 	for _, m := range g.workers {
 		m.fails(409, "stale_generation", "/agdx/sessions/agents?limit=2&cursor="+cursors[0])
 	}

@@ -229,6 +229,20 @@ func TestPartitionsMove(t *testing.T) {
 	}
 }
 
+// What a worker loses while it reads its store is not taken for whole.
+func TestPartitionsMoveWhileOneReads(t *testing.T) {
+	g, _ := small(t)
+	calls := 0
+	g.workers[1].opt.Holding = func(string) Holding {
+		if calls++; calls%2 == 0 {
+			return Holding{}
+		}
+		return g.holding(1)
+	}
+	g.workers[1].serve()
+	g.workers[0].refuses("agents.agent.sessions[1]", g.workers[1].url, "status 503")
+}
+
 // Workers show each other a token, and what the token may not read they do not
 // get.
 func TestTokensBetweenWorkers(t *testing.T) {
