@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 type group struct {
 	*world  // that has everything
 	workers []*member
+	moving  sync.Mutex                  // guards owner, for tests that move partitions during a read
 	owner   map[wire.TopicPartition]int // by default one after the other
 	parts   map[wire.TopicPartition]bool
 }
@@ -75,12 +77,21 @@ func (g *group) peers(o PeersOptions) *Peers {
 }
 
 func (g *group) ownerOf(tp wire.TopicPartition) int {
+	g.moving.Lock()
+	defer g.moving.Unlock()
 	i, ok := g.owner[tp]
 	if !ok {
 		i = len(g.owner) % len(g.workers)
 		g.owner[tp] = i
 	}
 	return i
+}
+
+// move gives a partition to another worker.
+func (g *group) move(tp wire.TopicPartition, to int) {
+	g.moving.Lock()
+	defer g.moving.Unlock()
+	g.owner[tp] = to
 }
 
 // holding is what a worker says that it has.

@@ -204,7 +204,7 @@ func TestPartitionsMove(t *testing.T) {
 	moves := 0
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if moves++; moves == 2 {
-			g.owner[lane] = 1
+			g.move(lane, 1)
 		}
 		g.workers[1].server.ServeHTTP(w, r)
 	}))
