@@ -29,7 +29,8 @@ type Placed struct {
 
 // FewHeaders leaves the records only the two headers that say how to read them,
 // as a producer may do that writes nothing for routers and filters.
-func (l *Load) FewHeaders() {
+func (l *Load) FewHeaders() *Load {
+	l.Name += " with two headers"
 	for i := range l.Records {
 		r := &l.Records[i]
 		r.Headers = slices.DeleteFunc(r.Headers, func(h wire.Header) bool {
@@ -40,6 +41,7 @@ func (l *Load) FewHeaders() {
 			return true
 		})
 	}
+	return l
 }
 
 type loader struct {

@@ -36,7 +36,6 @@ type options struct {
 	profile    string
 	profileFor time.Duration
 	within     time.Duration
-	few        bool
 	floors     bench.Floors
 	partials   int
 	restore    time.Duration
@@ -48,7 +47,7 @@ func main() {
 	var o options
 	var cases string
 	var rss float64
-	flag.StringVar(&cases, "cases", "short,running,long,mixed,deepstrike,everruns,deltas,latency", "which cases to run; there are also restore and telemetry")
+	flag.StringVar(&cases, "cases", "short,running,headers,long,mixed,deepstrike,everruns,deltas,latency", "which cases to run; there are also restore and telemetry")
 	flag.IntVar(&o.partials, "partials", 1_000_000, "sessions of the restore case")
 	flag.DurationVar(&o.restore, "max-restore", 15*time.Second, "start to ready in the restore case; 0: no bound")
 	flag.Float64Var(&o.sampled, "sampled", 0.01, "part of the batches that the telemetry case makes spans of")
@@ -67,7 +66,6 @@ func main() {
 	flag.Float64Var(&o.seconds, "seconds", 10, "length of the latency case, 2 s of warming up included")
 	flag.StringVar(&o.folder, "folder", "", "binary of the worker; empty: build ./cmd/folder")
 	flag.StringVar(&o.profile, "cpuprofile", "", "directory for CPU profiles of the worker")
-	flag.BoolVar(&o.few, "few-headers", false, "records carry agdx.av and agdx.ct only, not the four to six headers of a usual producer")
 	flag.DurationVar(&o.profileFor, "profile-for", time.Second, "length of each profile, whole seconds; give it a load that lasts longer (--sessions)")
 	flag.DurationVar(&o.within, "within", 2*time.Minute, "longest time of one catch-up")
 	flag.Float64Var(&o.floors.Rate, "floor-rate", 500_000, "records per second of the running case; 0: no floor")
@@ -112,17 +110,22 @@ func run(ctx context.Context, o options) error {
 	var short, warm []bench.Run
 	var latency *bench.Latency
 	if o.cases["short"] {
-		if short, err = throughput(ctx, b, "short", o.load(bench.Short("short", 0, o.sessions, int32(o.partitions))), o.runs); err != nil {
+		if short, err = throughput(ctx, b, "short", bench.Short("short", 0, o.sessions, int32(o.partitions)).FewHeaders(), o.runs); err != nil {
 			return err
 		}
 	}
 	if o.cases["running"] {
-		if warm, err = running(ctx, b, o); err != nil {
+		if warm, err = running(ctx, b, o, "running", (*bench.Load).FewHeaders); err != nil {
+			return err
+		}
+	}
+	if o.cases["headers"] {
+		if _, err := running(ctx, b, o, "headers", func(l *bench.Load) *bench.Load { return l }); err != nil {
 			return err
 		}
 	}
 	if o.cases["long"] {
-		runs, err := throughput(ctx, b, "long", o.load(bench.Long("long", o.long, int32(o.partitions), 12)), o.runs)
+		runs, err := throughput(ctx, b, "long", bench.Long("long", o.long, int32(o.partitions), 12), o.runs)
 		if err != nil {
 			return err
 		}
@@ -133,7 +136,7 @@ func run(ctx context.Context, o options) error {
 		}
 	}
 	if o.cases["mixed"] {
-		if _, err := throughput(ctx, b, "mixed", o.load(bench.Mixed("mixed", o.mixed, int32(o.partitions))), o.runs); err != nil {
+		if _, err := throughput(ctx, b, "mixed", bench.Mixed("mixed", o.mixed, int32(o.partitions)), o.runs); err != nil {
 			return err
 		}
 	}
@@ -170,13 +173,6 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-func (o *options) load(l *bench.Load) *bench.Load {
-	if o.few {
-		l.FewHeaders()
-	}
-	return l
-}
-
 func throughput(ctx context.Context, b bench.Bench, stream string, l *bench.Load, n int) (runs []bench.Run, err error) {
 	if b.Kafka, err = bench.StartKafka(); err != nil {
 		return nil, err
@@ -198,16 +194,16 @@ func throughput(ctx context.Context, b bench.Bench, stream string, l *bench.Load
 }
 
 // running runs the short case on a worker that has had as much before.
-func running(ctx context.Context, b bench.Bench, o options) (runs []bench.Run, err error) {
+func running(ctx context.Context, b bench.Bench, o options, name string, as func(*bench.Load) *bench.Load) (runs []bench.Run, err error) {
 	if b.Kafka, err = bench.StartKafka(); err != nil {
 		return nil, err
 	}
 	defer b.Kafka.Close()
 	var l *bench.Load
 	for i := range o.runs {
-		stream := fmt.Sprintf("running-%d", i)
-		first := o.load(bench.Short(stream, 0, o.sessions, int32(o.partitions)))
-		l = o.load(bench.Short(stream, o.sessions, o.sessions, int32(o.partitions)))
+		stream := fmt.Sprintf("%s-%d", name, i)
+		first := as(bench.Short(stream, 0, o.sessions, int32(o.partitions)))
+		l = as(bench.Short(stream, o.sessions, o.sessions, int32(o.partitions)))
 		r, err := b.Running(ctx, stream, first, l)
 		if err != nil {
 			return nil, err
@@ -274,7 +270,7 @@ func steady(ctx context.Context, b bench.Bench, o options) (l bench.Latency, err
 		return l, err
 	}
 	defer b.Kafka.Close()
-	load := o.load(bench.Short("steady", 0, int(o.rate*o.seconds/10), int32(o.partitions))).WithProbe("steady")
+	load := bench.Short("steady", 0, int(o.rate*o.seconds/10), int32(o.partitions)).WithProbe("steady")
 	if l, err = b.Latency(ctx, "steady", "steady", load, o.rate); err != nil {
 		return l, err
 	}
@@ -287,7 +283,7 @@ func restore(ctx context.Context, b bench.Bench, o options) (err error) {
 		return err
 	}
 	defer b.Kafka.Close()
-	load := o.load(bench.Starts("restore", o.partials, int32(o.partitions)))
+	load := bench.Starts("restore", o.partials, int32(o.partitions))
 	if err := b.Preload(ctx, "restore", load); err != nil {
 		return err
 	}

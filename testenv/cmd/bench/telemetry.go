@@ -19,7 +19,7 @@ func telemetry(ctx context.Context, b bench.Bench, o options) (err error) {
 		return err
 	}
 	defer c.Close()
-	load := o.load(bench.Short("telemetry", 0, o.sessions, int32(o.partitions)))
+	load := bench.Short("telemetry", 0, o.sessions, int32(o.partitions))
 	load.Traced()
 	if err := b.Preload(ctx, "telemetry", load); err != nil {
 		return err
