@@ -22,7 +22,7 @@ func somewhere(t *testing.T) *surroundings {
 		t.Fatal(err)
 	}
 	return &surroundings{
-		secrets: documented(t, map[string]string{"tokens": strings.Repeat("ab", 32) + " session:read stream:*\n", "ca.crt": string(ca.PEM), "password": "not a secret\n"}),
+		secrets: documented(t, map[string]string{"tokens": strings.Repeat("ab", 32) + " session:read stream:*\n", "ca.crt": string(ca.PEM), "password": "not a secret\n", "token": strings.Repeat("cd", 32) + "\n"}),
 		brokers: map[string]string{"kafka-bootstrap.kafka.svc:9092": "127.0.0.1:1", "kafka-bootstrap.kafka.svc:9093": "127.0.0.1:1"},
 	}
 }

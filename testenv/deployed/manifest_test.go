@@ -81,7 +81,7 @@ func (m *manifest) folder() *container { return &m.pod().Containers[0] }
 // directories that are rendered, seen from deploy/k8stest: those that users apply,
 // and an overlay as a user would write it.
 var directories = map[string]string{
-	"base": "../k8s/base", "sasl-tls": "../k8s/overlays/sasl-tls", "three": "../../testenv/deployed/testdata/three",
+	"base": "../k8s/base", "sasl-tls": "../k8s/overlays/sasl-tls", "several": "../k8s/overlays/several", "three": "../../testenv/deployed/testdata/three",
 }
 
 var built struct {
@@ -135,7 +135,7 @@ func rendered(dir string) (*manifest, error) {
 
 // shipped runs a test over every directory that users apply.
 func shipped(t *testing.T, f func(t *testing.T, m *manifest)) {
-	for _, name := range []string{"base", "sasl-tls"} {
+	for _, name := range []string{"base", "sasl-tls", "several"} {
 		t.Run(name, func(t *testing.T) { f(t, render(t, name)) })
 	}
 }

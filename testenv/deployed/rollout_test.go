@@ -72,7 +72,7 @@ func newCluster(t *testing.T, m *manifest) (*cluster, *surroundings) {
 		t.Fatal(err)
 	}
 	content := map[string]string{
-		"tokens": fmt.Sprintf("%x session:read stream:*\n", sha256.Sum256([]byte(token))), "ca.crt": string(ca), "password": password + "\n",
+		"tokens": fmt.Sprintf("%x session:read stream:*\n", sha256.Sum256([]byte(token))), "ca.crt": string(ca), "password": password + "\n", "token": token + "\n",
 	}
 	brokers := map[string]string{"kafka-bootstrap.kafka.svc:9093": node.SASL}
 	of := &surroundings{secrets: documented(t, content), brokers: brokers}

@@ -58,7 +58,7 @@ func New(o Options) (*Worker, error) {
 	if o.Group == "" {
 		o.Group = "folder"
 	}
-	ports, err := freePorts(2)
+	ports, err := addresses(2)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ admin: {listen: %q}
 // NewDemo plans a `folder demo` in a directory; more arguments may follow. Its
 // brokers are known before it starts.
 func NewDemo(bin, dir string, args ...string) (*Worker, error) {
-	ports, err := freePorts(3)
+	ports, err := addresses(3)
 	if err != nil {
 		return nil, err
 	}
@@ -125,15 +125,14 @@ func (o *Options) streams() string {
 	return strings.Join(all, ", ")
 }
 
-func freePorts(n int) ([]string, error) {
+func addresses(n int) ([]string, error) {
+	ports, err := proc.Ports(n)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]string, n)
-	for i := range out {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("folder: a free port: %w", err)
-		}
-		defer l.Close()
-		out[i] = l.Addr().String()
+	for i, p := range ports {
+		out[i] = fmt.Sprintf("127.0.0.1:%d", p)
 	}
 	return out, nil
 }
