@@ -152,6 +152,10 @@ func TestMetricsMove(t *testing.T) {
 	behind := r.meters(r.worker, "while the changelog refuses records", above(0, "commit_failures_total", `where="produce"`),
 		above(0, "source_lag_records", lane, `partition="0"`))
 	lost := float64(r.deleted(0)) - behind.Sum("source_next_offset", lane, `partition="0"`)
+	// What was fetched before is folded all the same, if it is not dropped with a
+	// commit that fails: that in flight, the one behind it, what was buffered meanwhile.
+	failed := r.meters(r.worker, "after the deletion").Sum("commit_failures_total")
+	r.meters(r.worker, "when nothing is left of what was fetched before", above(failed+2, "commit_failures_total"))
 	accept()
 	r.meters(r.worker, "behind a gap", is(1, "gaps_total"), is(1, "source_gaps"), is(lost, "source_gap_offsets", lane, `partition="0"`), is(0, "source_lag_records"))
 	if err := r.seqs(); err != nil {
