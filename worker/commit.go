@@ -134,6 +134,10 @@ func (w *Worker) finish(r *result) error {
 	w.mu.Lock()
 	for i, o := range r.lives {
 		f := r.steps[i].Batch.Frontier
+		if o.prelude == nil { // behind it is the step with the gaps
+			w.stats.Gaps += uint64(o.gaps)
+			o.gaps = 0
+		}
 		o.status.Next, o.status.Frontier, o.status.Tries = f.Next, f, 0
 	}
 	w.stats.Records += uint64(records)

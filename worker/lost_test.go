@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -105,4 +106,32 @@ func TestAnUnsureLossIsLookedAtAgain(t *testing.T) {
 	w, _ = f.start(quick)
 	w.Assigned("m1", []wire.TopicPartition{part1})
 	f.lostGaps(1)
+}
+
+// A gap is counted once, with the commit that carries it, however often that is
+// tried.
+func TestAGapIsCountedOnce(t *testing.T) {
+	f := newWorld(t)
+	f.add(part0, 10)
+	f.add(part1, 3)
+	f.metas[source(part1).Key()] = Meta{Frontier: fold.Frontier{Next: 8, Seq: 4}}
+	tries := 0
+	f.commit = func(x *Txn) error {
+		for i := range x.Steps {
+			if x.Steps[i].Batch.Source.Key() == source(part1).Key() && tries < 3 {
+				tries++
+				return &Failure{Err: errors.New("refused"), Where: "produce"}
+			}
+		}
+		return nil
+	}
+	w, _ := f.start(quick)
+	w.Assigned("m1", []wire.TopicPartition{part0, part1})
+	f.lostGaps(1)
+	for w.Stats().Gaps == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if n := w.Stats().Gaps; n != 1 || tries != 3 {
+		t.Errorf("%d gaps counted after %d commits that failed", n, tries)
+	}
 }

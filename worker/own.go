@@ -23,6 +23,7 @@ type owned struct {
 
 	// The loop's.
 	tries   int       // restores and commits that failed one after the other
+	gaps    int       // noted by the last restore, and in no committed step yet
 	startAt time.Time // no restore before
 	part    *Part     // nil until restored
 	uuid    [16]byte

@@ -192,13 +192,14 @@ func (w *Worker) takeRestored(r *restored) {
 	}
 	o.former = false
 	next := r.part.Frontier().Next
+	o.gaps = 0
 	if r.part.Frontier().Lost {
 		w.log.Error("the brokers have lost offsets that were folded; what was counted of them stays, and records that take their place are not folded", "source", o.tp.String(), "from", r.held.End, "to", next-r.part.Frontier().Skipped-1)
-		w.count(func(s *Stats) { s.Gaps++ })
+		o.gaps++
 	}
 	if skipped := r.part.Frontier().Skipped; skipped > 0 {
 		w.log.Warn("offsets were gone before they could be folded; the fold goes on at the log start", "source", o.tp.String(), "log_start", next, "offsets", skipped)
-		w.count(func(s *Stats) { s.Gaps++ })
+		o.gaps++
 	}
 	o.part, o.uuid, o.expect, o.marker, o.epoch = r.part, r.id.TopicUUID, r.expect, false, r.held.Epoch
 	if r.prelude != nil {
