@@ -128,9 +128,7 @@ func TestAGapIsCountedOnce(t *testing.T) {
 	w, _ := f.start(quick)
 	w.Assigned("m1", []wire.TopicPartition{part0, part1})
 	f.lostGaps(1)
-	for w.Stats().Gaps == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	f.until("the gap is counted", func() bool { return w.Stats().Gaps > 0 })
 	if n := w.Stats().Gaps; n != 1 || tries != 3 {
 		t.Errorf("%d gaps counted after %d commits that failed", n, tries)
 	}

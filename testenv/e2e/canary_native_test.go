@@ -72,18 +72,7 @@ func foreignContent(t *testing.T, d wire.Dialect, previews bool) {
 	if !previews {
 		s.imports(d, native)
 	}
-	r.worker.Kill() // its log of writes is on disk, whole
-	s.files()
-	r.start()
-	s.folded()
-	r.stop()
-	s.files()
-	s.store(3_000)
-	out, err := r.cli("check-store", "--config", r.worker.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.look("check-store", []byte(out))
+	s.disk(3_000)
 	s.logged(logs)
 }
 

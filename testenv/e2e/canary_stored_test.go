@@ -153,6 +153,24 @@ func (quiet) Infof(string, ...any)                {}
 func (q quiet) Errorf(format string, args ...any) { q.t.Errorf(format, args...) }
 func (q quiet) Fatalf(format string, args ...any) { q.t.Fatalf(format, args...) }
 
+// disk is what lies there after a kill and after a stop, and in the store at
+// least so many bytes of rows.
+func (s *search) disk(least int) {
+	s.r.Helper()
+	s.r.worker.Kill() // its log of writes is on disk, whole
+	s.files()
+	s.r.start()
+	s.folded()
+	s.r.stop()
+	s.files()
+	s.store(least)
+	out, err := s.r.cli("check-store", "--config", s.r.worker.Config())
+	if err != nil {
+		s.r.Fatal(err)
+	}
+	s.look("check-store", []byte(out))
+}
+
 // store are all keys and values of a store that is closed, as Pebble gives them:
 // its tables are compressed. There must be a least number of bytes.
 func (s *search) store(least int) {
