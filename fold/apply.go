@@ -22,24 +22,40 @@ import (
 // section 2, law 1). Records below the frontier, or out of order, are a broken
 // invariant of the caller: Apply panics with the numbers.
 //
-// Apply is ApplyStates for batches without state records of sessions that have
+// Apply is Scratch.Apply for batches without state records of sessions that have
 // state already.
 func Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*Partial, recs []wire.Record) *Step {
-	return ApplyStates(cfg, src, front, partials, nil, recs)
+	return new(Scratch).Apply(cfg, src, front, partials, nil, recs)
 }
 
-// ApplyStates is Apply with the state documents of the sessions that have state
-// and of which the batch holds state records. Documents are immutable, so they
-// are not changed either.
-func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*Partial, states map[wire.ID]*state.State, recs []wire.Record) *Step {
+// Scratch is the memory that Apply works in. The next Apply uses it again, so
+// the sessions and rows of a step are good until then. The zero value is ready;
+// not safe for use by two goroutines at once.
+type Scratch struct {
+	index map[wire.ID]int32
+	seen  []touched
+	place []place
+	rows  []Row
+	free  [][]Row
+	steps []SessionStep
+}
+
+// Apply is the function Apply with the state documents of the sessions that have
+// state and of which the batch holds state records. Documents are immutable, so
+// they are not changed either.
+func (m *Scratch) Apply(cfg *Config, src *wire.Source, front Frontier, partials map[wire.ID]*Partial, states map[wire.ID]*state.State, recs []wire.Record) *Step {
 	if len(recs) == 0 && front.Skipped == 0 && !front.Lost {
 		return nil
 	}
-	hint := len(recs)/10 + 1 // sessions; ten records of each in a batch is common
-	b := batch{
-		src: src, cfg: cfg, old: partials, states: states, to: front,
-		index: make(map[wire.ID]int32, hint), seen: make([]touched, 0, hint), place: make([]place, len(recs)),
+	if m.index == nil {
+		m.index = make(map[wire.ID]int32, len(recs)/10+1) // ten records of a session are common
 	}
+	clear(m.index)
+	clear(m.seen) // it holds partials
+	b := batch{
+		Scratch: m, src: src, cfg: cfg, old: partials, states: states, to: front,
+	}
+	b.seen, b.place = b.seen[:0], sized(b.place, len(recs))
 	for i := range recs {
 		b.fold(i, &recs[i])
 	}
@@ -57,8 +73,12 @@ func ApplyStates(cfg *Config, src *wire.Source, front Frontier, partials map[wir
 	return s
 }
 
+// sized gives a slice of n entries, which hold what they held before.
+func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
 // batch is the state of one Apply.
 type batch struct {
+	*Scratch
 	src *wire.Source
 	cfg *Config
 	old map[wire.ID]*Partial
@@ -66,11 +86,10 @@ type batch struct {
 
 	states map[wire.ID]*state.State
 
-	index map[wire.ID]int32 // of touched, by session
-	seen  []touched         // in order of first record
-	place []place           // per record
-	last  int32             // the touched of the last record: runs of one session are the common case
-	rows  int
+	// Of the Scratch: index finds a session in seen, which is in order of first
+	// record; place is per record.
+	last   int32 // in seen, of the last record: runs of one session are the common case
+	places int   // rows
 }
 
 // touched is a session that the batch changes.
@@ -140,7 +159,7 @@ func (b *batch) fold(i int, rec *wire.Record) {
 	if t.new.add(b.cfg, rec, stamp, raised, counts) {
 		b.place[i].at = at
 		t.rows++
-		b.rows++
+		b.places++
 	}
 	if rec.Lifecycle != nil && rec.Lifecycle.Acknowledge != nil {
 		b.ack(t.new, rec)
@@ -195,8 +214,8 @@ func (b *batch) touch(id wire.ID) int32 {
 // sessions gives the session steps in order of id, with their rows in one slab:
 // the counts are known, so each session's rows have their place beforehand.
 func (b *batch) sessions(recs []wire.Record) []SessionStep {
-	slab := make([]Row, b.rows)
-	free := make([][]Row, len(b.seen))
+	b.rows, b.free, b.steps = sized(b.rows, b.places), sized(b.free, len(b.seen)), sized(b.steps, len(b.seen))
+	slab, free, out := b.rows, b.free, b.steps
 	for i, n := 0, 0; i < len(b.seen); i++ {
 		free[i] = slab[n : n : n+b.seen[i].rows]
 		n += b.seen[i].rows
@@ -206,7 +225,6 @@ func (b *batch) sessions(recs []wire.Record) []SessionStep {
 			free[p.at] = append(free[p.at], Row{Time: p.time, Rec: &recs[i]})
 		}
 	}
-	out := make([]SessionStep, len(b.seen))
 	for i := range out {
 		t := &b.seen[i]
 		out[i] = SessionStep{ID: t.id, Old: t.old, New: t.new, Last: t.last, Rows: free[i]}

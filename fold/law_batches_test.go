@@ -225,7 +225,7 @@ func TestApplyIsAFunction(t *testing.T) {
 			f.partials[id] = &p
 		}
 		given := maps.Clone(f.partials)
-		step := ApplyStates(&Config{TimelineCap: 9}, f.src, f.front, f.partials, before.states, recs[half:])
+		step := new(Scratch).Apply(&Config{TimelineCap: 9}, f.src, f.front, f.partials, before.states, recs[half:])
 		if len(step.Sessions) < 20 {
 			t.Fatalf("only %d sessions: the log says too little", len(step.Sessions))
 		}

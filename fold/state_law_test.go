@@ -107,9 +107,9 @@ func TestApplyLeavesStateAlone(t *testing.T) {
 	raw := s.raw(30, id, wire.OpStateDelta, wire.ContentJSON, []byte(`{"base_revision":30,"op_id":"x","patch":[{"op":"add","path":"/k1/0","value":1},{"op":"remove","path":"/k2"}]}`))
 	recs := wire.NewAGDXDecoder().Decode(s.src, []wire.Raw{raw})
 	before, info := s.states[id].Doc.Text(), *s.partials[id].State
-	first := ApplyStates(&Config{}, s.src, s.front, s.partials, s.states, recs)
+	first := new(Scratch).Apply(&Config{}, s.src, s.front, s.partials, s.states, recs)
 	for range 50 {
-		again := ApplyStates(&Config{}, s.src, s.front, s.partials, s.states, recs)
+		again := new(Scratch).Apply(&Config{}, s.src, s.front, s.partials, s.states, recs)
 		if !state.Same(again.Sessions[0].State.State, first.Sessions[0].State.State) || !reflect.DeepEqual(again.Sessions[0].New, first.Sessions[0].New) {
 			t.Fatal("the same fold gives another result")
 		}
@@ -134,7 +134,7 @@ func TestStateNeedsItsDocument(t *testing.T) {
 					t.Errorf("%s: folded without the document", name)
 				}
 			}()
-			ApplyStates(&Config{}, s.src, s.front, s.partials, states, recs)
+			new(Scratch).Apply(&Config{}, s.src, s.front, s.partials, states, recs)
 		}()
 	}
 }

@@ -56,7 +56,7 @@ func (s *stateSource) raw(offset uint64, session wire.ID, operation string, cont
 // fold folds a batch and stores what became durable.
 func (s *stateSource) fold(t interface{ Fatal(...any) }, raw []wire.Raw) *Step {
 	recs := wire.NewAGDXDecoder().Decode(s.src, raw)
-	step := ApplyStates(&Config{}, s.src, s.front, s.partials, s.states, recs)
+	step := new(Scratch).Apply(&Config{}, s.src, s.front, s.partials, s.states, recs)
 	if step == nil {
 		return nil
 	}

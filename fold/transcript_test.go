@@ -52,7 +52,7 @@ type folded struct {
 }
 
 func (f *folded) fold(cfg *Config, recs []wire.Record) *Step {
-	step := ApplyStates(cfg, f.src, f.front, f.partials, f.states, recs)
+	step := new(Scratch).Apply(cfg, f.src, f.front, f.partials, f.states, recs)
 	if step == nil {
 		return nil
 	}

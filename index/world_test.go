@@ -150,7 +150,7 @@ func (s *worldSource) stateRecord(t *rapid.T, id wire.ID) *wire.StateRecord {
 
 // step folds records onto a source; it does not touch any store.
 func (w *world) step(s *worldSource, recs []wire.Record) *row.Batch {
-	step := fold.ApplyStates(&fold.Config{TimelineCap: w.cap}, s.Source, s.front, s.partials, s.states, recs)
+	step := new(fold.Scratch).Apply(&fold.Config{TimelineCap: w.cap}, s.Source, s.front, s.partials, s.states, recs)
 	if step == nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ func (w *world) native(name string, d wire.Dialect, batch int, records ...[2]str
 			w.t.Fatal(err)
 		}
 		w.parts[tp] = worker.NewPart(worker.PartConfig{
-			Source: src, Fold: &fold.Config{}, Decoder: wire.NewDecoder(d, nil), Load: w.store.Load, LoadState: w.store.LoadState,
+			Source: src, Fold: &fold.Config{}, Memory: worker.NewMemory(func(*wire.Source) wire.Decoder { return wire.NewDecoder(d, nil) }), Load: w.store.Load, LoadState: w.store.LoadState,
 		}, meta.Frontier)
 		var raws []wire.Raw
 		for _, r := range part {

@@ -123,7 +123,7 @@ func (w *world) part(tp wire.TopicPartition) *worker.Part {
 }
 
 func (w *world) newPart(src *wire.Source, cfg *fold.Config) *worker.Part {
-	return worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Decoder: wire.NewDecoder(src.Dialect, nil), Load: w.store.Load, LoadState: w.store.LoadState}, fold.Frontier{})
+	return worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Memory: worker.NewMemory(func(*wire.Source) wire.Decoder { return wire.NewDecoder(src.Dialect, nil) }), Load: w.store.Load, LoadState: w.store.LoadState}, fold.Frontier{})
 }
 
 // useGeneration replaces a source by that of a topic made anew.

@@ -21,7 +21,7 @@ type recycled struct {
 
 const (
 	maxClass  = 26       // 64 MiB; larger ones are left to the garbage collector
-	maxIdle   = 16 << 20 // bytes that each of the two shelves keeps
+	maxIdle   = 40 << 20 // bytes that each of the two shelves keeps
 	inflation = 6        // how much larger than its compressed form a batch is taken to be
 )
 

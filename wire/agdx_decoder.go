@@ -28,6 +28,8 @@ type agdxDecoder struct {
 	parked []Parking
 	links  []Link
 
+	names names // of the batch at hand
+
 	keys     func() *Keys // nil: no keys
 	enrolled *Keys        // of the batch at hand
 	signed   []byte       // memory for signed bytes
@@ -47,6 +49,7 @@ func (d *agdxDecoder) Decode(src *Source, raw []Raw) []Record {
 	}
 	d.recs = d.recs[:len(raw)]
 	d.shapes.reset()
+	d.names = names{}
 	d.usages, d.lives, d.starts, d.acks = d.usages[:0], d.lives[:0], d.starts[:0], d.acks[:0]
 	d.rares, d.asked, d.parked, d.links = d.rares[:0], d.asked[:0], d.parked[:0], d.links[:0]
 	if cap(d.links) > maxKeptLinks {
@@ -120,7 +123,7 @@ func (d *agdxDecoder) envelope(raw *Raw, h *agdxHeaders, rec *Record) {
 	}
 	rec.Session, rec.HasSession = e.Conversation, true
 	rec.Kind = e.Kind
-	rec.Operation, rec.Agent, rec.Addressee, rec.Tool = e.Operation, e.Source, e.Target, e.Tool
+	rec.Operation, rec.Agent, rec.Addressee, rec.Tool = d.names.known(e.Operation), d.names.known(e.Source), d.names.known(e.Target), d.names.known(e.Tool)
 	var body sessionBody
 	if rec.Reason = d.broken(h, &body); rec.Reason != "" {
 		rec.Display = DisplayInvalid

@@ -127,6 +127,7 @@ func (w *Worker) finish(r *result) error {
 			continue
 		}
 		o.applied += r.folds[i] // the part may be at work
+		w.env.Memory.Recycle(r.steps[i].Batch)
 		if o.short != nil {
 			w.again(o, o.short, time.Second)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"sessionfold/fold"
 	"sessionfold/fold/state"
-	"sessionfold/index/row"
 	"sessionfold/wire"
 )
 
@@ -166,17 +165,6 @@ func (p *Part) keepStates(step *fold.Step) {
 		}
 		p.folding[ss.ID] = append(p.folding[ss.ID], stateStep{&light, ss.New.State.Info})
 	}
-}
-
-// join puts the writes of a step behind those of the steps before.
-func join(a, b *row.Batch) *row.Batch {
-	if a == nil {
-		return b
-	}
-	a.To, a.Frontier = b.To, b.Frontier
-	a.Ops = append(a.Ops, b.Ops...)
-	a.Changes = append(a.Changes, b.Changes...)
-	return a
 }
 
 // dropStates makes the fold of timeline rows pass over state records and over

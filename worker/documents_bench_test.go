@@ -30,7 +30,7 @@ func benchLog(n, size int, key func(i int) string) []wire.Raw {
 func benchFold(b *testing.B, log []wire.Raw, batch int) (durable map[byte]int, heap uint64) {
 	src := wire.NewSource("agents", "agents.agent.sessions", 7, 0, wire.RoleLane, wire.DialectAGDX)
 	p := worker.NewPart(worker.PartConfig{
-		Source: src, Fold: &fold.Config{}, Decoder: wire.NewAGDXDecoder(),
+		Source: src, Fold: &fold.Config{}, Memory: worker.NewMemory(func(*wire.Source) wire.Decoder { return wire.NewAGDXDecoder() }),
 		Load:      func(*wire.Source, []wire.ID) (map[wire.ID]*fold.Partial, error) { return nil, nil },
 		LoadState: func(*wire.Source, wire.ID) (*state.State, error) { return nil, nil },
 	}, fold.Frontier{})

@@ -93,7 +93,7 @@ func newPartWorld(t *rapid.T, src *wire.Source, cache int) *partWorld {
 
 func (w *partWorld) begin(f fold.Frontier) {
 	w.part = worker.NewPart(worker.PartConfig{
-		Source: w.src, Fold: &fold.Config{}, Decoder: wire.NewAGDXDecoder(),
+		Source: w.src, Fold: &fold.Config{}, Memory: worker.NewMemory(func(*wire.Source) wire.Decoder { return wire.NewAGDXDecoder() }),
 		Load: w.store.Load, LoadState: w.store.LoadState, CacheSessions: 2, CacheDocuments: w.cache,
 	}, f)
 }

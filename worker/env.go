@@ -66,8 +66,8 @@ type Env struct {
 	Follow func(since time.Time) Batch
 	Folded func(tp wire.TopicPartition, took time.Duration, err error)
 
-	NewDecoder func(*wire.Source) wire.Decoder // each of its own
-	Fold       func(stream string) *fold.Config
+	Memory *Memory // of all folds
+	Fold   func(stream string) *fold.Config
 }
 
 // Meta is what the store knows of a source.

@@ -132,10 +132,10 @@ func (f *world) env() *Env {
 			}
 			return nil
 		},
-		Kept:       func(*wire.Source, []wire.ID, uint64) (map[wire.ID]*fold.Partial, error) { return nil, nil },
-		ApplyRows:  func(*row.Batch) error { return nil },
-		NewDecoder: func(*wire.Source) wire.Decoder { return one{} },
-		Fold:       func(string) *fold.Config { return &fold.Config{} },
+		Kept:      func(*wire.Source, []wire.ID, uint64) (map[wire.ID]*fold.Partial, error) { return nil, nil },
+		ApplyRows: func(*row.Batch) error { return nil },
+		Memory:    NewMemory(func(*wire.Source) wire.Decoder { return one{} }),
+		Fold:      func(string) *fold.Config { return &fold.Config{} },
 	}
 }
 

@@ -200,7 +200,7 @@ func (s *sealed) add(o *owned, j *job) {
 	s.bytes += j.bytes
 	for i := range s.lives {
 		if s.lives[i] == o {
-			s.steps[i].Batch = join(s.steps[i].Batch, j.batch)
+			s.steps[i].Batch.Append(j.batch)
 			s.steps[i].Epoch = o.epoch
 			s.count[i] += len(j.raw)
 			s.folds[i]++

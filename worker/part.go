@@ -11,9 +11,9 @@ import (
 
 // PartConfig is what a Part needs of the world.
 type PartConfig struct {
-	Source  *wire.Source
-	Fold    *fold.Config
-	Decoder wire.Decoder // owned by the part: it reuses its memory
+	Source *wire.Source
+	Fold   *fold.Config
+	Memory *Memory // may be shared
 	// Load gives the stored partials of the ids; an id that is absent was never seen.
 	Load func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error)
 	// CacheSessions bounds the partials kept decoded between batches; 0 is DefaultCacheSessions.
@@ -42,8 +42,7 @@ type Part struct {
 	frontier fold.Frontier
 	pending  []map[wire.ID]*fold.Partial // folded, not yet in the store; oldest first
 	cache    cache
-	batch    map[wire.ID]*fold.Partial // reused: the partials the batch at hand names
-	missing  []wire.ID                 // reused: those to load
+	*place   // while it folds
 
 	stateful      bool // the batch at hand has state records
 	documents     documents
@@ -62,7 +61,6 @@ func NewPart(cfg PartConfig, f fold.Frontier) *Part {
 	return &Part{
 		cfg: cfg, frontier: f, documents: documents{limit: cfg.CacheDocuments},
 		cache: cache{limit: cfg.CacheSessions},
-		batch: make(map[wire.ID]*fold.Partial),
 	}
 }
 
@@ -85,7 +83,12 @@ func (p *Part) Expire(logStart uint64, reason fold.GapReason) {
 // that carries the frontier alone, for gaps. The error is the store's; the part is
 // then of no more use.
 func (p *Part) Fold(raw []wire.Raw) (*row.Batch, error) {
-	recs := p.cfg.Decoder.Decode(p.cfg.Source, raw)
+	p.place = p.cfg.Memory.take(p.cfg.Source)
+	defer func() {
+		p.cfg.Memory.give(p.cfg.Source, p.place)
+		p.place = nil
+	}()
+	recs := p.decoder.Decode(p.cfg.Source, raw)
 	if len(recs) != len(raw) {
 		panic(fmt.Sprintf("worker: %s: %d records decoded from %d", p.cfg.Source, len(recs), len(raw)))
 	}
@@ -104,7 +107,7 @@ func (p *Part) Fold(raw []wire.Raw) (*row.Batch, error) {
 			p.folding = nil
 			return nil, fmt.Errorf("worker: %s: load the state documents of offsets from %d: %w", p.cfg.Source, front.Next, err)
 		}
-		step := fold.ApplyStates(p.cfg.Fold, p.cfg.Source, front, p.batch, states, recs[:n])
+		step := p.fold.Apply(p.cfg.Fold, p.cfg.Source, front, p.batch, states, recs[:n])
 		for i := range step.Sessions {
 			changed[step.Sessions[i].ID] = step.Sessions[i].New
 			if n < len(recs) {
@@ -112,7 +115,11 @@ func (p *Part) Fold(raw []wire.Raw) (*row.Batch, error) {
 			}
 		}
 		p.keepStates(step)
-		out = join(out, row.Encode(step))
+		if b := p.cfg.Memory.rows.Encode(step); out == nil {
+			out = b
+		} else {
+			out.Append(b)
+		}
 		front, recs = step.Frontier, recs[n:]
 	}
 	p.pending = append(p.pending, changed)
@@ -132,8 +139,7 @@ func (p *Part) Applied() {
 // load fills p.batch with the partials that the records name: of their own
 // sessions and of those they link resources to.
 func (p *Part) load(recs []wire.Record) error {
-	clear(p.batch)
-	p.missing, p.stateful = p.missing[:0], false
+	p.stateful = false
 	var last wire.ID
 	any := false
 	for i := range recs {

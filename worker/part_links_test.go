@@ -15,7 +15,7 @@ func TestLinkedSessionsAreLoaded(t *testing.T) {
 	stored := map[wire.ID]*fold.Partial{}
 	asked := map[wire.ID]int{}
 	part := NewPart(PartConfig{
-		Source: src, Fold: &fold.Config{}, Decoder: wire.NewAGDXDecoder(), CacheSessions: 1,
+		Source: src, Fold: &fold.Config{}, Memory: NewMemory(agdx), CacheSessions: 1,
 		Load: func(_ *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error) {
 			out := map[wire.ID]*fold.Partial{}
 			for _, id := range ids {

@@ -75,7 +75,7 @@ func TestAPartKeepsNoViewOfWhatItFolded(t *testing.T) {
 
 func memoryPart(topic string, role wire.Role) *Part {
 	return NewPart(PartConfig{
-		Source: wire.NewSource("s", topic, 1, 0, role, wire.DialectAGDX), Fold: &fold.Config{}, Decoder: wire.NewAGDXDecoder(),
+		Source: wire.NewSource("s", topic, 1, 0, role, wire.DialectAGDX), Fold: &fold.Config{}, Memory: NewMemory(agdx),
 		Load:      func(*wire.Source, []wire.ID) (map[wire.ID]*fold.Partial, error) { return nil, nil },
 		LoadState: func(*wire.Source, wire.ID) (*state.State, error) { return nil, nil },
 	}, fold.Frontier{})

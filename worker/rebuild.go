@@ -61,7 +61,7 @@ func (w *Worker) fillHole(ctx context.Context, src *wire.Source, h row.Span, bef
 	}
 	var part *Part
 	part = NewPart(PartConfig{
-		Source: src, Fold: w.env.Fold(src.Stream), Decoder: w.env.NewDecoder(src),
+		Source: src, Fold: w.env.Fold(src.Stream), Memory: w.env.Memory,
 		Load: func(src *wire.Source, ids []wire.ID) (map[wire.ID]*fold.Partial, error) {
 			return w.env.Kept(src, ids, part.Frontier().Next)
 		},
@@ -77,6 +77,7 @@ func (w *Worker) fillHole(ctx context.Context, src *wire.Source, h row.Span, bef
 			return err
 		}
 		part.Applied()
+		w.env.Memory.Recycle(b)
 		w.count(func(s *Stats) { s.RebuiltRecords += uint64(len(raw)) })
 		return nil
 	})

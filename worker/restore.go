@@ -83,7 +83,7 @@ func (w *Worker) restoreInto(r *restored) error {
 		return err
 	}
 	r.part = NewPart(PartConfig{
-		Source: src, Fold: w.env.Fold(src.Stream), Decoder: w.env.NewDecoder(src),
+		Source: src, Fold: w.env.Fold(src.Stream), Memory: w.env.Memory,
 		Load: w.env.Load, LoadState: w.env.LoadState, CacheSessions: w.cfg.CacheSessions,
 	}, m.Frontier)
 	r.part.Lose(r.held.End)

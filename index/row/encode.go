@@ -21,16 +21,15 @@ var unsequenced = AppendSeq(nil, 0)
 // child entries, then the batch's packs and the source meta. Keys of one tag
 // ascend but for child entries, which a store's memory table likes. The result
 // does not refer to the step's records.
-func Encode(step *fold.Step) *Batch {
+func Encode(step *fold.Step) *Batch { return encode(step, fresh) }
+
+func encode(step *fold.Step, take func(bytes, ops int) ([]byte, []Op)) *Batch {
 	rows := 0
 	for i := range step.Sessions {
 		rows += len(step.Sessions[i].Rows)
 	}
-	e := encoder{
-		id:   IDOf(step.Source),
-		slab: make([]byte, 0, rows*guessRow+len(step.Sessions)*guessSession+guessStep),
-		ops:  make([]Op, 0, 3*len(step.Sessions)+2+rows/maxPackRows),
-	}
+	e := encoder{id: IDOf(step.Source)}
+	e.slab, e.ops = take(rows*guessRow+len(step.Sessions)*guessSession+guessStep, 3*len(step.Sessions)+2+rows/maxPackRows)
 	for i := range step.Sessions {
 		e.partial(&step.Sessions[i])
 	}
@@ -57,7 +56,7 @@ func Encode(step *fold.Step) *Batch {
 	e.meta(step)
 	return &Batch{
 		Source: step.Source, From: step.From, To: step.To, Frontier: step.Frontier,
-		Ops: e.ops, Changes: step.Changes,
+		Ops: e.ops, Changes: step.Changes, slabs: [][]byte{e.slab},
 	}
 }
 

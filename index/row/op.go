@@ -22,6 +22,17 @@ type Batch struct {
 	Frontier fold.Frontier // after the step; its source-meta record is among Ops
 	Ops      []Op
 	Changes  []wire.ChangeRow // in seq order
+
+	slabs [][]byte // that hold the keys and values, see Memory
+}
+
+// Append puts the writes of the step that follows behind those of this one, with
+// their memory.
+func (b *Batch) Append(next *Batch) {
+	b.To, b.Frontier = next.To, next.Frontier
+	b.Ops = append(b.Ops, next.Ops...)
+	b.Changes = append(b.Changes, next.Changes...)
+	b.slabs = append(b.slabs, next.slabs...)
 }
 
 // BatchKind says what a batch is. Batches of other kinds than BatchStep are

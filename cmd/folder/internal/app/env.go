@@ -83,9 +83,9 @@ func (a *App) env() *worker.Env {
 			return a.store.Apply(out)
 		},
 
-		NewDecoder: func(src *wire.Source) wire.Decoder { return wire.NewDecoder(src.Dialect, a.keys[src.Stream]) },
-		Fold:       func(stream string) *fold.Config { return a.folds[stream] },
-		Folded:     a.cfg.Telemetry.Folded,
+		Memory: worker.NewMemory(func(src *wire.Source) wire.Decoder { return wire.NewDecoder(src.Dialect, a.keys[src.Stream]) }),
+		Fold:   func(stream string) *fold.Config { return a.folds[stream] },
+		Folded: a.cfg.Telemetry.Folded,
 	}
 	if a.cfg.Telemetry.Tracing() {
 		e.Follow = a.cfg.Telemetry.Follow

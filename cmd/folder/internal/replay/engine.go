@@ -32,6 +32,7 @@ type Engine struct {
 	foreign map[string]uint64       // records of topics that belong to no stream
 	parts   map[wire.TopicPartition]*source
 	store   *index.Store
+	memory  *worker.Memory
 }
 
 // source is one partition with what waits to be folded.
@@ -52,6 +53,10 @@ func New(streams []Stream) (*Engine, error) {
 	return &Engine{
 		streams: streams, routes: routes(streams), told: map[string]wire.Dialect{}, untold: map[string][]*Line{}, foreign: map[string]uint64{},
 		parts: map[wire.TopicPartition]*source{}, store: store,
+		memory: worker.NewMemory(func(src *wire.Source) wire.Decoder {
+			i := slices.IndexFunc(streams, func(s Stream) bool { return s.Name == src.Stream })
+			return wire.NewDecoder(src.Dialect, func() *wire.Keys { return streams[i].Keys })
+		}),
 	}, nil
 }
 
@@ -162,7 +167,7 @@ func (e *Engine) open(tp wire.TopicPartition, r route) *source {
 	}
 	src := wire.NewSource(r.stream.Name, tp.Topic, generation, uint32(tp.Partition), r.role, d)
 	s := &source{part: worker.NewPart(worker.PartConfig{
-		Source: src, Fold: &r.stream.Fold, Decoder: wire.NewDecoder(d, func() *wire.Keys { return r.stream.Keys }), Load: e.store.Load, LoadState: e.store.LoadState,
+		Source: src, Fold: &r.stream.Fold, Memory: e.memory, Load: e.store.Load, LoadState: e.store.LoadState,
 	}, fold.Frontier{})}
 	e.parts[tp] = s
 	return s
@@ -177,6 +182,7 @@ func (e *Engine) fold(s *source) error {
 		return err
 	}
 	s.part.Applied()
+	e.memory.Recycle(batch)
 	e.Records += uint64(len(s.wait))
 	s.wait, s.bytes = nil, 0
 	return nil

@@ -1,0 +1,5 @@
+package worker
+
+import "sessionfold/wire"
+
+func agdx(*wire.Source) wire.Decoder { return wire.NewAGDXDecoder() }
