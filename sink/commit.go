@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -104,8 +105,13 @@ func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
 	for _, h := range t.Headers {
 		headers = append(headers, kgo.RecordHeader(h))
 	}
+	// The client is done with the records of a transaction that is written; of one
+	// that failed it may hold some, so their memory is not used again.
+	recs := slices.Grow(p.records[:0], records(t))
+	p.records = nil
 	for i := range t.Steps {
-		if err := p.produce(ctx, t.Steps[i].Batch, headers, &got[i], &rows[i]); err != nil {
+		var err error
+		if recs, err = p.produce(ctx, recs, t.Steps[i].Batch, headers, &got[i], &rows[i]); err != nil {
 			return nil, fail(AtProduce, err, i)
 		}
 	}
@@ -139,21 +145,35 @@ func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
 		f.Unknown = true
 		return nil, f
 	}
+	clear(recs)
+	p.records = recs
 	return next, nil
 }
 
-func (p *Producer) produce(ctx context.Context, b *row.Batch, headers []kgo.RecordHeader, got, rows *acks) error {
-	topic := p.cfg.Topics.Changelog(b.Source.Topic)
-	n := 0
+// records counts what a transaction writes.
+func records(t *Txn) (n int) {
+	for i := range t.Steps {
+		n += durable(t.Steps[i].Batch) + len(t.Steps[i].Batch.Changes)
+	}
+	return n
+}
+
+func durable(b *row.Batch) (n int) {
 	for i := range b.Ops {
 		if b.Ops[i].Durable {
 			n++
 		}
 	}
-	if n == 0 || len(b.Changes) == 0 && b.Frontier.Next > b.From {
-		return fmt.Errorf("sink: a step of %s with %d changelog records and %d change rows: a step that covers offsets has at least one of each", b.Source, n, len(b.Changes))
+	return n
+}
+
+// produce appends the step's records to recs, which has room for them: the client
+// keeps where they are.
+func (p *Producer) produce(ctx context.Context, recs []kgo.Record, b *row.Batch, headers []kgo.RecordHeader, got, rows *acks) ([]kgo.Record, error) {
+	topic := p.cfg.Topics.Changelog(b.Source.Topic)
+	if n := durable(b); n == 0 || len(b.Changes) == 0 && b.Frontier.Next > b.From {
+		return recs, fmt.Errorf("sink: a step of %s with %d changelog records and %d change rows: a step that covers offsets has at least one of each", b.Source, n, len(b.Changes))
 	}
-	recs := make([]kgo.Record, 0, n+len(b.Changes))
 	for i := range b.Ops {
 		if op := &b.Ops[i]; op.Durable {
 			recs = append(recs, kgo.Record{Topic: topic, Partition: int32(b.Source.Partition), Key: op.Key, Value: op.Value})
@@ -166,7 +186,7 @@ func (p *Producer) produce(ctx context.Context, b *row.Batch, headers []kgo.Reco
 		recs = append(recs, kgo.Record{Topic: p.cfg.Topics.cfg.ChangesTopic, Partition: changes, Key: key, Value: v, Headers: headers})
 		p.cl.Produce(ctx, &recs[len(recs)-1], rows.add)
 	}
-	return nil
+	return recs, nil
 }
 
 // continuous holds the offsets that the changelog records got against where

@@ -37,6 +37,7 @@ type Producer struct {
 	cl       *kgo.Client // nil: none; only the goroutine that commits looks at it
 	open     atomic.Pointer[kgo.Client]
 	seen     map[string]bool // changelog topics that a committed transaction wrote to
+	records  []kgo.Record    // memory for the next transaction's
 	implicit bool            // the broker adds the group to the transaction by itself (KIP-890, part 2)
 }
 

@@ -12,9 +12,10 @@ import (
 	"sessionfold/wire"
 )
 
-// The memory behind fetched records is used again after they are folded: nothing
-// that a part gives or keeps may be a view of it. Two parts fold the same
-// log; behind one of them the memory is overwritten after every batch.
+// The memory behind fetched records is used again after they are folded, and that
+// of a batch once it is in the store: nothing that a part gives or keeps may be a
+// view of either. Two parts fold the same log; behind one of them, which shares its
+// memory with those of other topics, both are overwritten after every batch.
 func TestAPartKeepsNoViewOfWhatItFolded(t *testing.T) {
 	epoch := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	gen := agdxgen.New(agdxgen.Options{Stream: "s", Seed: 3, Epoch: epoch, Sessions: 60, Rate: 1000})
@@ -34,11 +35,12 @@ func TestAPartKeepsNoViewOfWhatItFolded(t *testing.T) {
 	if len(byTopic) < 4 {
 		t.Fatalf("the generator wrote %d topics only", len(byTopic))
 	}
+	shared := NewMemory(agdx)
 	for topic, log := range byTopic {
 		if roles[topic] == wire.RoleHeartbeats {
 			continue
 		}
-		clean, reused := memoryPart(topic, roles[topic]), memoryPart(topic, roles[topic])
+		clean, reused := memoryPart(topic, roles[topic], NewMemory(agdx)), memoryPart(topic, roles[topic], shared)
 		var want, got []*row.Batch
 		for len(log) > 0 {
 			n := min(len(log), 37)
@@ -57,7 +59,20 @@ func TestAPartKeepsNoViewOfWhatItFolded(t *testing.T) {
 			for i := range own {
 				overwrite(&own[i])
 			}
-			want, got, log = append(want, a), append(got, b), log[n:]
+			kept := &row.Batch{}
+			for _, op := range b.Ops {
+				kept.Ops = append(kept.Ops, row.Op{Key: bytes.Clone(op.Key), Value: bytes.Clone(op.Value)})
+			}
+			for _, op := range b.Ops {
+				if tag := op.Key[0]; op.Durable || tag == row.TagPack || tag == row.TagBatch { // the others have one value for all
+					fill(op.Value)
+				}
+				fill(op.Key)
+			}
+			reused.Applied()
+			shared.Recycle(b)
+			clean.Applied()
+			want, got, log = append(want, a), append(got, kept), log[n:]
 		}
 		for i := range want {
 			if len(want[i].Ops) != len(got[i].Ops) {
@@ -73,9 +88,9 @@ func TestAPartKeepsNoViewOfWhatItFolded(t *testing.T) {
 	}
 }
 
-func memoryPart(topic string, role wire.Role) *Part {
+func memoryPart(topic string, role wire.Role, m *Memory) *Part {
 	return NewPart(PartConfig{
-		Source: wire.NewSource("s", topic, 1, 0, role, wire.DialectAGDX), Fold: &fold.Config{}, Memory: NewMemory(agdx),
+		Source: wire.NewSource("s", topic, 1, 0, role, wire.DialectAGDX), Fold: &fold.Config{}, Memory: m,
 		Load:      func(*wire.Source, []wire.ID) (map[wire.ID]*fold.Partial, error) { return nil, nil },
 		LoadState: func(*wire.Source, wire.ID) (*state.State, error) { return nil, nil },
 	}, fold.Frontier{})
@@ -92,14 +107,15 @@ func copied(r wire.Raw) wire.Raw {
 }
 
 func overwrite(r *wire.Raw) {
-	for _, b := range [][]byte{r.Key, r.Value} {
-		for i := range b {
-			b[i] = 0xa5
-		}
-	}
+	fill(r.Key)
+	fill(r.Value)
 	for _, h := range r.Headers {
-		for i := range h.Value {
-			h.Value[i] = 0xa5
-		}
+		fill(h.Value)
+	}
+}
+
+func fill(b []byte) {
+	for i := range b {
+		b[i] = 0xa5
 	}
 }

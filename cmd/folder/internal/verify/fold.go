@@ -73,7 +73,9 @@ func refold(ctx context.Context, log Log, into *index.Store, cfg *fold.Config, k
 		return nil
 	}
 	k.compare, k.start, k.seen.LogStart = true, id.LogStart, id.LogStart
-	memory := worker.NewMemory(func(*wire.Source) wire.Decoder { return wire.NewDecoder(src.Dialect, func() *wire.Keys { return k.keys }) })
+	memory := worker.NewMemory(func(*wire.Source) wire.Decoder {
+		return wire.NewDecoder(src.Dialect, func() *wire.Keys { return k.keys })
+	})
 	part := worker.NewPart(worker.PartConfig{Source: src, Fold: cfg, Memory: memory, Load: into.Load, LoadState: into.LoadState}, fold.Frontier{})
 	part.Expire(min(id.LogStart, next), fold.GapExpiredBeforeFold)
 	if k.start > k.entryAt { // retention went on meanwhile
