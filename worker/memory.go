@@ -15,8 +15,8 @@ import (
 // for concurrent use.
 type Memory struct {
 	newDecoder func(*wire.Source) wire.Decoder
-	rows       row.Memory
 	mu         sync.Mutex
+	rows       row.Memory
 	free       map[decodes][]*place // places that no fold has
 }
 
@@ -41,7 +41,18 @@ func NewMemory(decoder func(*wire.Source) wire.Decoder) *Memory {
 }
 
 // Recycle takes the memory of a batch back; nothing of it may be used any more.
-func (m *Memory) Recycle(b *row.Batch) { m.rows.Recycle(b) }
+func (m *Memory) Recycle(b *row.Batch) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows.Recycle(b)
+}
+
+// lend gives memory to write a batch into.
+func (m *Memory) lend(bytes, ops int) ([]byte, []row.Op) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rows.Lend(bytes, ops)
+}
 
 func (m *Memory) take(src *wire.Source) *place {
 	k := decodes{src.Stream, src.Dialect}

@@ -115,7 +115,7 @@ func (p *Part) Fold(raw []wire.Raw) (*row.Batch, error) {
 			}
 		}
 		p.keepStates(step)
-		if b := p.cfg.Memory.rows.Encode(step); out == nil {
+		if b := row.EncodeInto(step, p.cfg.Memory.lend); out == nil {
 			out = b
 		} else {
 			out.Append(b)

@@ -21,15 +21,19 @@ var unsequenced = AppendSeq(nil, 0)
 // child entries, then the batch's packs and the source meta. Keys of one tag
 // ascend but for child entries, which a store's memory table likes. The result
 // does not refer to the step's records.
-func Encode(step *fold.Step) *Batch { return encode(step, fresh) }
+func Encode(step *fold.Step) *Batch {
+	return EncodeInto(step, func(bytes, ops int) ([]byte, []Op) { return make([]byte, 0, bytes), make([]Op, 0, ops) })
+}
 
-func encode(step *fold.Step, take func(bytes, ops int) ([]byte, []Op)) *Batch {
+// EncodeInto is Encode into memory with room for some bytes and some writes, more
+// or less, such as Memory lends.
+func EncodeInto(step *fold.Step, lend func(bytes, ops int) ([]byte, []Op)) *Batch {
 	rows := 0
 	for i := range step.Sessions {
 		rows += len(step.Sessions[i].Rows)
 	}
 	e := encoder{id: IDOf(step.Source)}
-	e.slab, e.ops = take(rows*guessRow+len(step.Sessions)*guessSession+guessStep, 3*len(step.Sessions)+2+rows/maxPackRows)
+	e.slab, e.ops = lend(rows*guessRow+len(step.Sessions)*guessSession+guessStep, 3*len(step.Sessions)+2+rows/maxPackRows)
 	for i := range step.Sessions {
 		e.partial(&step.Sessions[i])
 	}

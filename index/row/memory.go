@@ -1,17 +1,11 @@
 package row
 
-import (
-	"slices"
-	"sync"
+import "slices"
 
-	"sessionfold/fold"
-)
-
-// Memory lends the memory that batches are written into and takes it back: a
+// Memory holds memory that batches have been written into, for the next ones: a
 // catch-up makes megabytes of them, and fresh memory costs more than writing
-// into it does. The zero value is ready; safe for concurrent use.
+// into it does. The zero value is ready; not safe for concurrent use.
 type Memory struct {
-	mu    sync.Mutex
 	slabs [][]byte // idle; what came back last, at the end, is still in the processor's cache
 	ops   [][]Op
 	idle  int // bytes of slabs
@@ -20,17 +14,12 @@ type Memory struct {
 const (
 	leastSlab = 64 << 10 // smaller ones are left to the garbage collector
 	maxIdle   = 32 << 20
-	maxOps    = 64 // idle slices of writes
+	maxOps    = 32 // idle slices of writes
 )
-
-// Encode is the function Encode into memory that Recycle brings back.
-func (m *Memory) Encode(step *fold.Step) *Batch { return encode(step, m.take) }
 
 // Recycle takes a batch's memory back; nothing of it may be used any more.
 // Whoever does not know that leaves the batch to the garbage collector.
 func (m *Memory) Recycle(b *Batch) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	for _, s := range b.slabs {
 		if n := cap(s); n >= leastSlab && m.idle+n <= maxIdle {
 			m.slabs, m.idle = append(m.slabs, s[:0]), m.idle+n
@@ -43,10 +32,8 @@ func (m *Memory) Recycle(b *Batch) {
 	b.slabs, b.Ops = nil, nil
 }
 
-// take gives room for some bytes and some writes, more or less.
-func (m *Memory) take(bytes, ops int) (slab []byte, list []Op) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// Lend gives memory that EncodeInto asks for.
+func (m *Memory) Lend(bytes, ops int) (slab []byte, list []Op) {
 	if n := len(m.ops); n > 0 {
 		list, m.ops = m.ops[n-1], m.ops[:n-1]
 	}
@@ -58,5 +45,3 @@ func (m *Memory) take(bytes, ops int) (slab []byte, list []Op) {
 	}
 	return make([]byte, 0, bytes), slices.Grow(list, ops)
 }
-
-func fresh(bytes, ops int) ([]byte, []Op) { return make([]byte, 0, bytes), make([]Op, 0, ops) }

@@ -15,7 +15,7 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 	again := 0
 	for i, n := range []int{5000, 4000, 1, 6000, 12000, 300, 11000, 5000} {
 		step := fold.Apply(&fold.Config{}, lane, fold.Frontier{}, nil, records(0, n))
-		want, got := Encode(step), m.Encode(step)
+		want, got := Encode(step), EncodeInto(step, m.Lend)
 		if d := cmp.Diff(want.Ops, got.Ops); d != "" {
 			t.Fatalf("step %d of %d records (-new +used again):\n%s", i, n, d)
 		}
@@ -26,7 +26,7 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 		}
 		if i%3 == 2 { // steps of one commit are one batch
 			more := fold.Apply(&fold.Config{}, lane, step.Frontier, nil, records(uint64(n), n))
-			want, next := Encode(more), m.Encode(more)
+			want, next := Encode(more), EncodeInto(more, m.Lend)
 			held := len(got.Ops)
 			got.Append(next)
 			if d := cmp.Diff(want.Ops, got.Ops[held:]); d != "" {
@@ -55,7 +55,7 @@ func TestIdleMemoryIsBounded(t *testing.T) {
 	step := fold.Apply(&fold.Config{}, lane, fold.Frontier{}, nil, records(0, 20_000))
 	var all []*Batch
 	for range 40 {
-		all = append(all, m.Encode(step))
+		all = append(all, EncodeInto(step, m.Lend))
 	}
 	for _, b := range all {
 		m.Recycle(b)
