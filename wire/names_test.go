@@ -12,7 +12,7 @@ func TestNamesOfABatch(t *testing.T) {
 	var raw []Raw
 	var want [][3]string
 	for i := range 300 {
-		w := [3]string{fmt.Sprintf("agent-%02d-x", i%40), fmt.Sprintf("op.%03d.y", i%70), fmt.Sprintf("tool%dz", i%9)}
+		w := [3]string{fmt.Sprintf("agent-%02d-x", i%40), "op.note", fmt.Sprintf("tool%dz", i%9)}
 		e := Envelope{Kind: KindEvent, Conversation: ID{15: byte(i)}, Source: []byte(w[0]), Operation: []byte(w[1]), Tool: []byte(w[2])}
 		want = append(want, w)
 		raw = append(raw, Raw{Offset: uint64(i), Value: e.Append(nil), Headers: e.Headers(ContentJSON)})
