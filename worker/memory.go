@@ -48,10 +48,10 @@ func (m *Memory) Recycle(b *row.Batch) {
 }
 
 // lend gives memory to write a batch into.
-func (m *Memory) lend(bytes, ops int) ([]byte, []row.Op) {
+func (m *Memory) lend(bytes int) ([]byte, []row.Op) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.rows.Lend(bytes, ops)
+	return m.rows.Lend(bytes)
 }
 
 func (m *Memory) take(src *wire.Source) *place {

@@ -88,6 +88,8 @@ func TestAPartKeepsNoViewOfWhatItFolded(t *testing.T) {
 	}
 }
 
+func agdx(*wire.Source) wire.Decoder { return wire.NewAGDXDecoder() }
+
 func memoryPart(topic string, role wire.Role, m *Memory) *Part {
 	return NewPart(PartConfig{
 		Source: wire.NewSource("s", topic, 1, 0, role, wire.DialectAGDX), Fold: &fold.Config{}, Memory: m,

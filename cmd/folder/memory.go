@@ -14,21 +14,11 @@ const gcPercent = 200
 // tuneMemory leaves a GOGC that was set as it is, and GOMEMLIMIT has the last
 // word in any case: near it the runtime collects as often as it must. With
 // GODEBUG=disablethp=1 there are no huge pages, as for the runtime itself.
-func tuneMemory(env []string) {
-	if set(env, "GOGC") == "" {
+func tuneMemory(getenv func(string) string) {
+	if getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	if !slices.Contains(strings.Split(set(env, "GODEBUG"), ","), "disablethp=1") {
+	if !slices.Contains(strings.Split(getenv("GODEBUG"), ","), "disablethp=1") {
 		hugePages()
 	}
-}
-
-// set gives the value of a variable, of which the last one counts.
-func set(env []string, name string) (value string) {
-	for _, v := range env {
-		if k, x, _ := strings.Cut(v, "="); k == name {
-			value = x
-		}
-	}
-	return value
 }

@@ -10,8 +10,8 @@ import (
 const hugeHeap = 256 << 20
 
 // hugePages asks the kernel to back the beginning of the heap with huge pages as
-// it is touched: in a catch-up half of the first touches, 4 KiB at a time, cost
-// more than what is then done there. Nothing is touched here: the runtime reserves the
+// it is touched: first touches of 4 KiB pages took a sixth of a catch-up, and more
+// where a machine is shared. Nothing is touched here: the runtime reserves the
 // addresses, and they are free again at once. It is advice. A kernel that has no
 // huge pages, or whose setting is "never", does without
 // (docs/decisions/0017-huge-pages.md).

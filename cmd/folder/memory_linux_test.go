@@ -11,7 +11,7 @@ import (
 // not to. Both are looked at in processes of their own: advice is not taken back.
 func TestHeapIsAdvised(t *testing.T) {
 	if os.Getenv("SHOW_HEAP") != "" {
-		tuneMemory(os.Environ())
+		tuneMemory(os.Getenv)
 		smaps, err := os.ReadFile("/proc/self/smaps")
 		if err != nil {
 			t.Fatal(err)

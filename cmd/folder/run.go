@@ -29,7 +29,7 @@ func runCommand(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		tuneMemory(c.env)
+		tuneMemory(c.getenv)
 		log, level := newLevelLogger(c.err, &l.Config)
 		for _, w := range l.Warnings {
 			log.Warn(w)

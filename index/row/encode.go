@@ -1,6 +1,8 @@
 package row
 
 import (
+	"slices"
+
 	"sessionfold/fold"
 	"sessionfold/wire"
 )
@@ -22,18 +24,19 @@ var unsequenced = AppendSeq(nil, 0)
 // ascend but for child entries, which a store's memory table likes. The result
 // does not refer to the step's records.
 func Encode(step *fold.Step) *Batch {
-	return EncodeInto(step, func(bytes, ops int) ([]byte, []Op) { return make([]byte, 0, bytes), make([]Op, 0, ops) })
+	return EncodeInto(step, func(int) ([]byte, []Op) { return nil, nil })
 }
 
-// EncodeInto is Encode into memory with room for some bytes and some writes, more
-// or less, such as Memory lends.
-func EncodeInto(step *fold.Step, lend func(bytes, ops int) ([]byte, []Op)) *Batch {
+// EncodeInto is Encode into empty memory such as Memory lends. It asks for room
+// for some bytes, more or less, and makes what it does not get.
+func EncodeInto(step *fold.Step, lend func(bytes int) ([]byte, []Op)) *Batch {
 	rows := 0
 	for i := range step.Sessions {
 		rows += len(step.Sessions[i].Rows)
 	}
-	e := encoder{id: IDOf(step.Source)}
-	e.slab, e.ops = lend(rows*guessRow+len(step.Sessions)*guessSession+guessStep, 3*len(step.Sessions)+2+rows/maxPackRows)
+	e, size := encoder{id: IDOf(step.Source)}, rows*guessRow+len(step.Sessions)*guessSession+guessStep
+	e.slab, e.ops = lend(size)
+	e.slab, e.ops = slices.Grow(e.slab, size), slices.Grow(e.ops, 3*len(step.Sessions)+2+rows/maxPackRows)
 	for i := range step.Sessions {
 		e.partial(&step.Sessions[i])
 	}

@@ -32,16 +32,17 @@ func (m *Memory) Recycle(b *Batch) {
 	b.slabs, b.Ops = nil, nil
 }
 
-// Lend gives memory that EncodeInto asks for.
-func (m *Memory) Lend(bytes, ops int) (slab []byte, list []Op) {
+// Lend gives memory for EncodeInto: some with room for that many bytes, if there
+// is any.
+func (m *Memory) Lend(bytes int) (slab []byte, list []Op) {
 	if n := len(m.ops); n > 0 {
 		list, m.ops = m.ops[n-1], m.ops[:n-1]
 	}
 	for i, s := range slices.Backward(m.slabs) {
 		if cap(s) >= bytes {
 			m.slabs, m.idle = slices.Delete(m.slabs, i, i+1), m.idle-cap(s)
-			return s, slices.Grow(list, ops)
+			return s, list
 		}
 	}
-	return make([]byte, 0, bytes), slices.Grow(list, ops)
+	return nil, list
 }

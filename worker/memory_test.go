@@ -1,5 +1,0 @@
-package worker
-
-import "sessionfold/wire"
-
-func agdx(*wire.Source) wire.Decoder { return wire.NewAGDXDecoder() }
