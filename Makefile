@@ -58,7 +58,7 @@ e2e: ## End to end on kfake, or on the brokers in FOLDER_TEST_BROKERS
 
 # The first line is what kfake can show too; the last one starts three brokers.
 kafka: ## The suites on real Apache Kafka, and what only that can show (KAFKA_TESTS=pattern, FOLDER_E2E_LONG=1)
-	$(GO) run ./testenv/cmd/withkafka $(GO) test -count=1 -p 1 -parallel 4 -timeout $(TIMEOUT) -skip '^(TestKafka|TestCommitFails|TestChaos|TestLostAnswers|TestBrokerFreezes)' ./testenv/e2e ./cmd/folder/internal/app ./source
+	$(GO) run ./testenv/cmd/withkafka $(GO) test -count=1 -p 1 -parallel 4 -timeout $(TIMEOUT) -skip '^(TestKafka|TestCommitFails|TestChaos|TestLostAnswers)' ./testenv/e2e ./cmd/folder/internal/app ./source
 	$(GO) test -count=1 -p 1 -timeout 30m -run '$(KAFKA_TESTS)' -skip '$(SECURE_TESTS)' ./testenv/e2e ./testenv/kafka
 
 # One broker for all of them, which mostly wait.

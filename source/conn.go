@@ -59,7 +59,7 @@ func (c Conn) Options() ([]kgo.Opt, error) {
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(c.Brokers...), kgo.ClientID(id),
-		kgo.DialTimeout(answerWait), kgo.RequestTimeoutOverhead(answerWait), kgo.MetadataMaxAge(knowBroker),
+		kgo.RequestTimeoutOverhead(answerWait), kgo.MetadataMaxAge(knowBroker),
 		// The worker has metrics of its own; the client's (KIP-714) cost each
 		// client some megabytes to compress them.
 		kgo.DisableClientMetrics(),
@@ -67,12 +67,7 @@ func (c Conn) Options() ([]kgo.Opt, error) {
 	if c.Logger != nil {
 		opts = append(opts, kgo.WithLogger(kslog.New(c.Logger)))
 	}
-	switch {
-	case c.TLS != nil:
-		opts = append(opts, kgo.Dialer(c.dialTLS))
-	case c.Dial != nil:
-		opts = append(opts, kgo.Dialer(c.Dial))
-	}
+	opts = append(opts, kgo.Dialer(newSilent().around(c.dialer())))
 	if c.SASL.Mechanism != "" {
 		o, err := c.SASL.option()
 		if err != nil {
@@ -81,6 +76,17 @@ func (c Conn) Options() ([]kgo.Opt, error) {
 		opts = append(opts, o)
 	}
 	return opts, nil
+}
+
+// dialer is what connects to a broker.
+func (c Conn) dialer() dial {
+	switch {
+	case c.TLS != nil:
+		return c.dialTLS
+	case c.Dial != nil:
+		return c.Dial
+	}
+	return (&net.Dialer{Timeout: answerWait}).DialContext
 }
 
 // dialTLS makes a connection and its handshake, under the configuration of now.

@@ -80,8 +80,8 @@ func (c *iced) Write(b []byte) (int, error) {
 
 // A broker that is frozen, not dead, answers nothing and refuses nothing. The
 // others lead without it within moments; the worker must not go on asking it.
-// It measures time, so it does not run beside others.
 func TestBrokerFreezes(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("requests that run into their time")
 	}
