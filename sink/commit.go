@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -106,7 +107,7 @@ func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
 	}
 	// The client is done with the records of a transaction that is written; of one
 	// that failed it may hold some, so their memory is not used again.
-	recs := p.records[:0]
+	recs := slices.Grow(p.records[:0], records(t))
 	p.records = nil
 	for i := range t.Steps {
 		var err error
@@ -149,17 +150,28 @@ func (p *Producer) write(ctx context.Context, t *Txn) ([]int64, *Failure) {
 	return next, nil
 }
 
-// produce appends the step's records to recs. The client keeps pointers to them, so
-// those that were there before stay where they are when it grows.
-func (p *Producer) produce(ctx context.Context, recs []kgo.Record, b *row.Batch, headers []kgo.RecordHeader, got, rows *acks) ([]kgo.Record, error) {
-	topic := p.cfg.Topics.Changelog(b.Source.Topic)
-	n := 0
+// records counts what a transaction writes.
+func records(t *Txn) (n int) {
+	for i := range t.Steps {
+		n += durable(t.Steps[i].Batch) + len(t.Steps[i].Batch.Changes)
+	}
+	return n
+}
+
+func durable(b *row.Batch) (n int) {
 	for i := range b.Ops {
 		if b.Ops[i].Durable {
 			n++
 		}
 	}
-	if n == 0 || len(b.Changes) == 0 && b.Frontier.Next > b.From {
+	return n
+}
+
+// produce appends the step's records to recs, which has room for them: the client
+// writes to those that it has, so they may not be copied to grow.
+func (p *Producer) produce(ctx context.Context, recs []kgo.Record, b *row.Batch, headers []kgo.RecordHeader, got, rows *acks) ([]kgo.Record, error) {
+	topic := p.cfg.Topics.Changelog(b.Source.Topic)
+	if n := durable(b); n == 0 || len(b.Changes) == 0 && b.Frontier.Next > b.From {
 		return recs, fmt.Errorf("sink: a step of %s with %d changelog records and %d change rows: a step that covers offsets has at least one of each", b.Source, n, len(b.Changes))
 	}
 	for i := range b.Ops {
