@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -25,17 +26,19 @@ import (
 type group struct {
 	*world  // that has everything
 	workers []*member
-	moving  sync.Mutex                  // guards owner, for tests that move partitions during a read
-	owner   map[wire.TopicPartition]int // by default one after the other
-	parts   map[wire.TopicPartition]bool
+
+	// A request that its sender gave up may be answered still, at any later time.
+	mu    sync.Mutex                  // guards what follows, and that of the members
+	owner map[wire.TopicPartition]int // by default one after the other
+	parts map[wire.TopicPartition]bool
 }
 
 // member is a worker of a group: a store of its own behind a real listener.
 type member struct {
 	*world
 	url       string
-	restoring []wire.TopicPartition
-	claims    []wire.TopicPartition // beside its own
+	restoring []wire.TopicPartition // guarded by the group
+	claims    []wire.TopicPartition // beside its own; guarded by the group
 }
 
 func newGroup(t testing.TB, n int) *group {
@@ -44,7 +47,7 @@ func newGroup(t testing.TB, n int) *group {
 	urls := make([]string, n)
 	for i := range n {
 		m := &member{world: newWorld(t)}
-		servers[i] = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.server.ServeHTTP(w, r) }))
+		servers[i] = httptest.NewServer(m)
 		t.Cleanup(servers[i].Close)
 		m.url, urls[i] = servers[i].URL, servers[i].URL
 		g.workers = append(g.workers, m)
@@ -54,11 +57,9 @@ func newGroup(t testing.TB, n int) *group {
 		m.opt.Peers = g.peers(PeersOptions{URLs: urls})
 		m.opt.Holding = func(string) Holding { return g.holding(i) }
 		m.opt.Partitions = func(string) ([]wire.TopicPartition, error) {
-			var all []wire.TopicPartition
-			for tp := range g.parts {
-				all = append(all, tp)
-			}
-			return all, nil
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return slices.Collect(maps.Keys(g.parts)), nil
 		}
 		m.serve()
 	}
@@ -76,9 +77,8 @@ func (g *group) peers(o PeersOptions) *Peers {
 	return p
 }
 
+// ownerOf is called under the lock.
 func (g *group) ownerOf(tp wire.TopicPartition) int {
-	g.moving.Lock()
-	defer g.moving.Unlock()
 	i, ok := g.owner[tp]
 	if !ok {
 		i = len(g.owner) % len(g.workers)
@@ -87,15 +87,34 @@ func (g *group) ownerOf(tp wire.TopicPartition) int {
 	return i
 }
 
-// move gives a partition to another worker.
-func (g *group) move(tp wire.TopicPartition, to int) {
-	g.moving.Lock()
-	defer g.moving.Unlock()
-	g.owner[tp] = to
+// own gives partitions to a worker; they are in the stream from now on.
+func (g *group) own(i int, of ...wire.TopicPartition) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, tp := range of {
+		g.owner[tp], g.parts[tp] = i, true
+	}
+}
+
+// change changes what members say.
+func (g *group) change(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	do()
+}
+
+// ownedBy is the worker that has a partition.
+func (g *group) ownedBy(tp wire.TopicPartition) *member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.parts[tp] = true
+	return g.workers[g.ownerOf(tp)]
 }
 
 // holding is what a worker says that it has.
 func (g *group) holding(i int) Holding {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	m := g.workers[i]
 	h := Holding{Restoring: m.restoring}
 	for tp := range g.parts {
@@ -115,9 +134,8 @@ func (g *group) commit() {
 	g.t.Helper()
 	order, batches := g.batches()
 	for _, tp := range order {
-		g.parts[tp] = true
 		g.fold(tp, batches[tp]...)
-		g.workers[g.ownerOf(tp)].fold(tp, batches[tp]...)
+		g.ownedBy(tp).fold(tp, batches[tp]...)
 	}
 }
 
@@ -229,7 +247,7 @@ func TestGroupAnswersLikeOne(t *testing.T) {
 			for p := range g.spread {
 				if topic.Role.Folded() {
 					tp := wire.TopicPartition{Topic: topic.Topic, Partition: int32(p)}
-					g.owner[tp], g.parts[tp] = rapid.IntRange(0, len(g.workers)-1).Draw(rt, "owner"), true
+					g.own(rapid.IntRange(0, len(g.workers)-1).Draw(rt, "owner"), tp)
 				}
 			}
 		}
@@ -285,7 +303,7 @@ func TestGroupOfThree(t *testing.T) {
 	}
 	// What the brokers do not retain any more is not shown, pruned yet or not.
 	tp := wire.TopicPartition{Topic: g.log.Topic(wire.RoleLane), Partition: int32(uint32(s.ID[15]) % g.spread)}
-	for _, w := range []*world{g.world, g.workers[g.ownerOf(tp)].world} {
+	for _, w := range []*world{g.world, g.ownedBy(tp).world} {
 		if err := w.store.SetRetained(w.parts[tp].Source(), g.offsets[tp]-1); err != nil {
 			t.Fatal(err)
 		}
@@ -317,11 +335,10 @@ func TestGroupOfThree(t *testing.T) {
 // the same answers and take each other's cursors.
 func TestGroupWithOneHolder(t *testing.T) {
 	g := newGroup(t, 2)
+	lanes := []wire.TopicPartition{{Topic: stream + ".agent.sessions"}, {Topic: stream + ".agent.sessions", Partition: 1}}
+	g.own(1, lanes...)
 	for i := range 8 {
 		g.session(fmt.Sprint("s", i), "worker")
-		for _, tp := range []int32{0, 1} {
-			g.owner[wire.TopicPartition{Topic: stream + ".agent.sessions", Partition: tp}] = 1
-		}
 	}
 	g.commit()
 	for _, first := range []int{0, 1} {
@@ -335,9 +352,7 @@ func TestGroupWithOneHolder(t *testing.T) {
 	}
 	// All of it goes to the other one: its store did not see the walk begin.
 	_, cursors := g.same("/agdx/sessions/agents?limit=2")
-	for tp := range g.owner {
-		g.owner[tp] = 0
-	}
+	g.own(0, lanes...)
 	for i := range 40 { // so that it has come as far as the other one
 		g.session(fmt.Sprint("moved", i), "worker")
 		g.commit()
@@ -417,7 +432,7 @@ func TestGroupReadIsGivenUp(t *testing.T) {
 	cancel()
 	r := httptest.NewRequestWithContext(ctx, "GET", "/agdx/sessions/agents", nil)
 	rec := httptest.NewRecorder()
-	g.workers[0].server.ServeHTTP(rec, r)
+	g.workers[0].ServeHTTP(rec, r)
 	if rec.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}

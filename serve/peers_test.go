@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,8 +25,8 @@ func small(t *testing.T) (*group, wire.TopicPartition) {
 	lane := wire.TopicPartition{Topic: stream + ".agent.sessions"}
 	second := lane
 	second.Partition = 1
-	g.owner[lane], g.owner[second] = 0, 1
-	g.parts[lane], g.parts[second] = true, true
+	g.own(0, lane)
+	g.own(1, second)
 	for i := range 12 {
 		g.session(fmt.Sprint("s", i), "worker")
 	}
@@ -67,17 +68,16 @@ func (g *group) others(o PeersOptions) *member {
 func TestPartitionsOfNobodyAndOfTwo(t *testing.T) {
 	g, lane := small(t)
 	g.workers[0].answers()
-	g.owner[lane] = -1 // nobody's
+	g.own(-1, lane) // nobody's
 	for _, m := range g.workers {
 		m.refuses("agents.agent.sessions[0] (held by none)")
 	}
-	g.owner[lane] = 0
-	g.workers[1].claims = []wire.TopicPartition{lane}
+	g.own(0, lane)
+	g.change(func() { g.workers[1].claims = []wire.TopicPartition{lane} })
 	g.workers[0].refuses("agents.agent.sessions[0] (claimed by "+g.workers[1].url, "this worker")
-	g.workers[1].claims = nil
-	g.workers[0].restoring = []wire.TopicPartition{lane}
+	g.change(func() { g.workers[1].claims, g.workers[0].restoring = nil, []wire.TopicPartition{lane} })
 	g.workers[1].refuses("agents.agent.sessions[0] (restoring on " + g.workers[0].url)
-	g.workers[0].restoring = nil
+	g.change(func() { g.workers[0].restoring = nil })
 	g.workers[1].answers()
 }
 
@@ -120,7 +120,7 @@ func TestWorkerThatIsGone(t *testing.T) {
 	g.others(PeersOptions{URLs: []string{gone.URL}}).refuses("agents.agent.sessions[1]", "no answer of "+gone.URL, "refused")
 	g.others(PeersOptions{URLs: []string{gone.URL, g.workers[1].url}}).answers()
 	// One worker under two addresses claims nothing twice.
-	second := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.workers[1].server.ServeHTTP(w, r) }))
+	second := httptest.NewServer(g.workers[1])
 	defer second.Close()
 	g.others(PeersOptions{URLs: []string{second.URL, g.workers[1].url}}).answers()
 }
@@ -175,14 +175,14 @@ func TestWorkerThatAnswersGarbage(t *testing.T) {
 		})
 	}
 	// A list that never goes on ends.
-	n := 0
+	var n atomic.Int32
 	loops := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		n++
+		n.Add(1)
 		_, _ = w.Write(reply(func(r *peerReply) { r.More, r.Time = true, 1<<62 }))
 	}))
 	defer loops.Close()
 	g.others(PeersOptions{URLs: []string{loops.URL}}).fails(503, "unavailable", listPath)
-	if n > 10 {
+	if n := n.Load(); n > 10 {
 		t.Errorf("it was asked %d times", n)
 	}
 	// Values that no store writes are trouble of the index, not a part.
@@ -201,29 +201,28 @@ func keyOf(src *wire.Source) []byte { k := src.Key(); return k[:] }
 // stale.
 func TestPartitionsMove(t *testing.T) {
 	g, lane := small(t)
-	moves := 0
+	var asked atomic.Int32
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if moves++; moves == 2 {
-			g.move(lane, 1)
+		if asked.Add(1) == 2 {
+			g.own(1, lane)
 		}
-		g.workers[1].server.ServeHTTP(w, r)
+		g.workers[1].ServeHTTP(w, r)
 	}))
 	defer front.Close()
 	m := g.others(PeersOptions{URLs: []string{front.URL}})
 	if msg := m.fails(503, "unavailable", listPath); !strings.Contains(msg, "moved") {
 		t.Errorf("%q", msg)
 	}
-	g.owner[lane] = 0
-	moves = 100
+	g.own(0, lane)
 	p := get[wire.SessionPage](m.world, listPath+"?limit=3")
 	second := lane
 	second.Partition = 1
-	g.owner[lane], g.owner[second] = 1, 0
+	g.own(1, lane)
+	g.own(0, second)
 	if msg := m.fails(409, "stale_generation", listPath+"?limit=3&cursor="+p.Cursor); !strings.Contains(msg, "moved between workers") {
 		t.Errorf("%q", msg)
 	}
-	g.owner[lane] = 1
-	g.owner[second] = 1 // all of it on the other one
+	g.own(1, lane, second) // all of it on the other one
 	for _, m := range g.workers {
 		m.fails(409, "stale_generation", listPath+"?limit=3&cursor="+p.Cursor)
 	}
@@ -232,9 +231,9 @@ func TestPartitionsMove(t *testing.T) {
 // What a worker loses while it reads its store is not taken for whole.
 func TestPartitionsMoveWhileOneReads(t *testing.T) {
 	g, _ := small(t)
-	calls := 0
+	var calls atomic.Int32
 	g.workers[1].opt.Holding = func(string) Holding {
-		if calls++; calls%2 == 0 {
+		if calls.Add(1)%2 == 0 {
 			return Holding{}
 		}
 		return g.holding(1)

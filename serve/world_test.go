@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"sessionfold/fold"
@@ -29,7 +30,7 @@ type world struct {
 	clock   int64  // ms, of the last record
 	spread  uint32 // lane partitions
 	opt     Options
-	server  http.Handler
+	server  atomic.Pointer[http.Handler]
 }
 
 // generation of every topic of the world: beyond what a JavaScript number holds.
@@ -72,7 +73,12 @@ func (w *world) serve() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.server = h
+	w.server.Store(&h)
+}
+
+// ServeHTTP is the handler of now.
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	(*w.server.Load()).ServeHTTP(rw, r)
 }
 
 // commit folds what the log holds, one step per source, and applies it.
@@ -160,7 +166,7 @@ func (w *world) request(method, path string, body io.Reader, header ...string) *
 		r.Header.Set(header[i], header[i+1])
 	}
 	rec := httptest.NewRecorder()
-	w.server.ServeHTTP(rec, r)
+	w.ServeHTTP(rec, r)
 	return rec
 }
 
