@@ -71,7 +71,7 @@ func (h *handler) httpCapabilities(w http.ResponseWriter, r *http.Request) {
 		Versions: opVersions{Agent: wire.EnvelopeVersion},
 		Reads: map[string]bool{
 			"list": true, "get": true, "events": true, "sources": true, "changes": h.opt.Changes != nil,
-			"state": true, "links": true, "audit": h.audits(), "live": false,
+			"state": true, "links": true, "audit": h.audits(), "live": h.opt.Changes != nil,
 		},
 		Streams: []streamCaps{},
 		Limits:  limitCaps{DefaultLimit: DefaultLimit, MaxLimit: MaxLimit, CursorBytes: MaxCursorBytes, RequestBytes: maxRequestBytes},

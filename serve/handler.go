@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"sessionfold/wire"
 )
@@ -15,10 +16,21 @@ type handler struct {
 	opt      Options
 	instance [16]byte // of this process
 	learned  sync.Map // stream → wire.Dialect that other workers told
+
+	tails     map[string]*tail // by stream, for live
+	following atomic.Int32
 }
 
 // New gives the handler of the reads.
 func New(o Options) (http.Handler, error) {
+	h, err := newHandler(o)
+	if err != nil {
+		return nil, err
+	}
+	return h.handler(), nil
+}
+
+func newHandler(o Options) (*handler, error) {
 	if o.Snapshot == nil || o.Now == nil {
 		return nil, errors.New("serve: Options.Snapshot and Options.Now are required")
 	}
@@ -33,11 +45,20 @@ func New(o Options) (http.Handler, error) {
 		return nil, errors.New("serve: Options.Peers wants Options.Holding and Options.Partitions")
 	}
 	o.fill()
-	h := &handler{opt: o}
+	h := &handler{opt: o, tails: map[string]*tail{}}
 	rand.Read(h.instance[:])
+	for _, s := range o.Streams {
+		h.tails[s.Name] = &tail{keep: tailBytes, logger: o.Logger.With("stream", s.Name), read: func(ctx context.Context, after uint64, limit int) (wire.SessionChanges, error) {
+			return o.Changes(ctx, s.Name, after, limit)
+		}}
+	}
+	return h, nil
+}
+
+func (h *handler) handler() http.Handler {
 	mux := http.NewServeMux()
 	h.routes(mux)
-	return h.guard(mux), nil
+	return h.guard(mux)
 }
 
 // routes registers the reads of spec reads.md, section 1. `changes` and `live`
@@ -48,7 +69,7 @@ func (h *handler) routes(mux *http.ServeMux) {
 	h.method(mux, http.MethodGet, p+"/capabilities", h.httpCapabilities)
 	h.method(mux, http.MethodGet, p+"/sessions/{stream}", h.httpList)
 	h.method(mux, http.MethodGet, p+"/sessions/{stream}/changes", h.httpChanges)
-	h.method(mux, http.MethodGet, p+"/sessions/{stream}/live", h.httpUnsupported)
+	h.method(mux, http.MethodGet, p+"/sessions/{stream}/live", h.httpLive)
 	h.method(mux, http.MethodGet, session, h.httpGet)
 	h.method(mux, http.MethodGet, session+"/events", h.httpEvents)
 	h.method(mux, http.MethodGet, session+"/sources", h.httpSources)
@@ -130,14 +151,6 @@ func (h *handler) httpChanges(w http.ResponseWriter, r *http.Request) {
 	h.serve(w, r, q.Stream, p, q)
 }
 
-func (h *handler) httpUnsupported(w http.ResponseWriter, r *http.Request) {
-	if _, err := h.grant(r, r.PathValue("stream")); err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	h.fail(w, r, wire.Errorf(wire.ErrUnsupported, "this version does not serve the route; capabilities lists what it serves"))
-}
-
 // serve authorises, checks the parameters, and answers a read. Who may not read
 // the stream learns nothing else.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, stream string, p *params, q any) {
@@ -173,7 +186,7 @@ func (h *handler) read(ctx context.Context, s Stream, q any) (any, error) {
 	return out, err
 }
 
-func (h *handler) changes(ctx context.Context, s Stream, q *wire.SessionChangesRequest) (any, error) {
+func (h *handler) changes(ctx context.Context, s Stream, q *wire.SessionChangesRequest) (*wire.SessionChanges, error) {
 	if h.opt.Changes == nil {
 		return nil, wire.Errorf(wire.ErrUnsupported, "changes: this worker writes no changes topic")
 	}

@@ -14,20 +14,24 @@ import (
 // recorder remembers the status of a reply.
 type recorder struct {
 	http.ResponseWriter
-	status int
+	status  int
+	begun   time.Time // of the reply
+	endless bool      // it lasts until the client goes: its duration says nothing
+}
+
+func (r *recorder) begin(status int) {
+	if r.status == 0 {
+		r.status, r.begun = status, time.Now()
+	}
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
+	r.begin(status)
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.begin(http.StatusOK)
 	return r.ResponseWriter.Write(b)
 }
 
@@ -54,6 +58,9 @@ func (h *handler) guard(next http.Handler) http.Handler {
 				}
 			}
 			took := time.Since(began)
+			if rec.endless {
+				took = rec.begun.Sub(began)
+			}
 			h.opt.Observe(route(r), rec.status, took)
 			h.opt.Logger.DebugContext(r.Context(), "read", "route", route(r), "status", rec.status, "took", took)
 		}()

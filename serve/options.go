@@ -26,6 +26,10 @@ const (
 	// DefaultSubtreeBudget is how many sessions below one a read adds up.
 	DefaultSubtreeBudget = 10_000
 
+	// DefaultHeartbeat is how often a client that follows changes live hears
+	// something (spec reads.md, section 1).
+	DefaultHeartbeat = 15 * time.Second
+
 	maxRequestBytes = 64 << 10 // body of a CBOR request
 )
 
@@ -39,7 +43,7 @@ type Options struct {
 	// Snapshot opens a consistent view of the index.
 	Snapshot func() (*index.Reader, error)
 	// Changes reads change rows behind after: at most limit of them. Nil:
-	// changes is unsupported.
+	// changes and live are unsupported.
 	Changes func(ctx context.Context, stream string, after uint64, limit int) (wire.SessionChanges, error)
 	// Heads looks at the broker. Nil, or an error: heads and the lane are not
 	// known and left out.
@@ -65,8 +69,10 @@ type Options struct {
 	CountBudget   int // default DefaultCountBudget
 	SubtreeBudget int // default DefaultSubtreeBudget
 
+	Heartbeat time.Duration // of live; default DefaultHeartbeat
+
 	// Observe is told of every request: the route's pattern (never an id), the
-	// status code and how long it took.
+	// status code and how long it took; live, until its reply began.
 	Observe func(route string, status int, took time.Duration)
 	Logger  *slog.Logger // default: discards
 }
@@ -99,6 +105,9 @@ func (o *Options) fill() {
 	}
 	if o.SubtreeBudget <= 0 {
 		o.SubtreeBudget = DefaultSubtreeBudget
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = DefaultHeartbeat
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))

@@ -29,6 +29,9 @@ func NewServer(h http.Handler, logger *slog.Logger) *http.Server {
 // end.
 func Serve(ctx context.Context, srv *http.Server, ln net.Listener, grace time.Duration) error {
 	ended := make(chan error, 1)
+	// What has no end of its own looks for it here.
+	base := context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx.Done())
+	srv.BaseContext = func(net.Listener) context.Context { return base }
 	go func() { ended <- srv.Serve(ln) }()
 	select {
 	case err := <-ended:

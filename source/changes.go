@@ -26,7 +26,7 @@ func NewChangeReader(r *Reader, topic string, partition func(stream string, n in
 // Read gives at most limit rows of the stream whose seq is greater than after.
 // The seq of a row is its offset + 1. When rows behind after are gone already,
 // Resync is set, Floor says where the topic begins, and there are no rows. It
-// does not wait for rows to come.
+// does not wait for rows to come. Behind the end, Next says where rows come.
 func (c *ChangeReader) Read(ctx context.Context, stream string, after uint64, limit int) (wire.SessionChanges, error) {
 	md, err := c.r.adm.Metadata(ctx, c.topic)
 	if err == nil {
@@ -41,12 +41,18 @@ func (c *ChangeReader) Read(ctx context.Context, stream string, after uint64, li
 	if err != nil {
 		return wire.SessionChanges{}, err
 	}
-	out := wire.SessionChanges{Floor: uint64(start)}
+	out := wire.SessionChanges{Floor: uint64(start), Next: after}
 	if after < out.Floor {
 		out.Resync = true
 		return out, nil
 	}
 	if after >= uint64(high) {
+		if after > uint64(high) {
+			// Rows of a transaction that is open are still to come.
+			stable, err := c.r.listOffset(ctx, tp, logEnd, readCommitted)
+			out.Next = uint64(stable)
+			return out, err
+		}
 		return out, nil
 	}
 	where, err := c.r.locate(ctx, tp)
@@ -60,8 +66,9 @@ func (c *ChangeReader) Read(ctx context.Context, stream string, after uint64, li
 		}
 		for _, rec := range p.Records {
 			if len(out.Rows) == limit {
-				break
+				return out, nil
 			}
+			out.Next = uint64(rec.Offset) + 1
 			if string(rec.Key) != stream {
 				continue // streams may share a partition
 			}
@@ -74,7 +81,7 @@ func (c *ChangeReader) Read(ctx context.Context, stream string, after uint64, li
 		if next <= pos {
 			break // the rest is not committed yet
 		}
-		pos = next
+		pos, out.Next = next, uint64(next)
 	}
 	return out, nil
 }

@@ -106,19 +106,28 @@ func (r *Reader) locate(ctx context.Context, tp wire.TopicPartition) (at, error)
 // Bounds gives the log start and the high watermark of a partition, whatever
 // transactions are open.
 func (r *Reader) Bounds(ctx context.Context, tp wire.TopicPartition) (start, high int64, err error) {
-	if start, err = r.listOffset(ctx, tp, -2); err != nil {
+	if start, err = r.listOffset(ctx, tp, logStart, readUncommitted); err != nil {
 		return 0, 0, err
 	}
-	if high, err = r.listOffset(ctx, tp, -1); err != nil {
+	if high, err = r.listOffset(ctx, tp, logEnd, readUncommitted); err != nil {
 		return 0, 0, err
 	}
 	return start, high, nil
 }
 
-func (r *Reader) listOffset(ctx context.Context, tp wire.TopicPartition, timestamp int64) (int64, error) {
+// What ListOffsets asks for.
+const (
+	logEnd   = -1
+	logStart = -2
+
+	readUncommitted = 0 // the end is the high watermark: a predecessor may have a transaction open
+	readCommitted   = 1 // the end is before the first open transaction
+)
+
+func (r *Reader) listOffset(ctx context.Context, tp wire.TopicPartition, timestamp int64, isolation int8) (int64, error) {
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID = -1
-	req.IsolationLevel = 0 // the high watermark, never the last stable offset: a predecessor may have a transaction open
+	req.IsolationLevel = isolation
 	rt := kmsg.NewListOffsetsRequestTopic()
 	rt.Topic = tp.Topic
 	rp := kmsg.NewListOffsetsRequestTopicPartition()
@@ -150,7 +159,7 @@ func (r *Reader) fetch(ctx context.Context, where at, tp wire.TopicPartition, po
 	req.MaxWaitMillis = 0
 	req.MinBytes = 0
 	req.MaxBytes = fetchBytes
-	req.IsolationLevel = 1
+	req.IsolationLevel = readCommitted
 	ft := kmsg.NewFetchRequestTopic()
 	ft.Topic, ft.TopicID = tp.Topic, where.uuid
 	fp := kmsg.NewFetchRequestTopicPartition()

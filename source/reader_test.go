@@ -224,19 +224,22 @@ func TestChanges(t *testing.T) {
 			p, _ := wire.ParseLocator(r.Positions[0][:])
 			s += fmt.Sprintf(" %d/%d@%d", r.Seq, r.Sessions[0][15], p.Offset)
 		}
-		return s
+		return s + fmt.Sprint(" next ", got.Next)
 	}
 	for _, x := range []struct {
 		after uint64
 		limit int
 		want  string
 	}{
-		{0, 100, "floor 0 resync false: 1/1@10 2/2@20 7/3@30"},
-		{0, 1, "floor 0 resync false: 1/1@10"},
-		{1, 1, "floor 0 resync false: 2/2@20"},
-		{2, 100, "floor 0 resync false: 7/3@30"},
-		{7, 100, "floor 0 resync false:"},
-		{1 << 40, 100, "floor 0 resync false:"},
+		{0, 100, "floor 0 resync false: 1/1@10 2/2@20 7/3@30 next 8"},
+		{0, 1, "floor 0 resync false: 1/1@10 next 1"},
+		{1, 1, "floor 0 resync false: 2/2@20 next 2"},
+		{2, 100, "floor 0 resync false: 7/3@30 next 8"},
+		{3, 1, "floor 0 resync false: 7/3@30 next 8"},
+		{7, 100, "floor 0 resync false: next 8"},
+		{8, 100, "floor 0 resync false: next 8"},
+		{9, 100, "floor 0 resync false: next 9"},
+		{1 << 40, 100, "floor 0 resync false: next 8"},
 	} {
 		if got := read(x.after, x.limit); got != x.want {
 			t.Errorf("after %d, limit %d: %s, want %s", x.after, x.limit, got, x.want)
@@ -245,10 +248,10 @@ func TestChanges(t *testing.T) {
 	if err := b.c.DeleteRecords("changes", 0, 2); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(1, 100); got != "floor 2 resync true:" {
+	if got := read(1, 100); got != "floor 2 resync true: next 1" {
 		t.Error(got)
 	}
-	if got := read(2, 100); got != "floor 2 resync false: 7/3@30" {
+	if got := read(2, 100); got != "floor 2 resync false: 7/3@30 next 8" {
 		t.Error(got)
 	}
 }

@@ -6,6 +6,10 @@ type SessionChanges struct {
 	Rows   List[SessionChangeRow] `json:"rows" cbor:"rows"`
 	Floor  uint64                 `json:"floor" cbor:"floor"` // the least seq that is still held, less 1
 	Resync bool                   `json:"resync" cbor:"resync"`
+
+	// Next is the after to go on with: what lies up to it was looked at, rows of
+	// other streams and of none among it.
+	Next uint64 `json:"-" cbor:"-"`
 }
 
 // SessionChangeRow is one committed row of the changes topic: Seq is its offset
