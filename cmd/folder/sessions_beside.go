@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,10 +112,15 @@ func sessionsChanges(c *cli) *cobra.Command {
 	var r remote
 	var after uint64
 	var limit int
+	var follow bool
 	cmd := &cobra.Command{Use: "changes", Short: "Show which sessions changed, one JSON object per committed step", Args: args(cobra.NoArgs)}
 	cmd.Flags().Uint64Var(&after, "after", 0, "only rows behind this seq")
-	cmd.Flags().IntVar(&limit, "limit", 100, "most rows, at most 1000")
+	cmd.Flags().IntVar(&limit, "limit", 100, "most rows, at most 1000; with --follow any number, and as many as come unless given")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show rows as they are committed, from now on unless --after is given, until ctrl-C")
 	return reading(c, &r, cmd, func(cmd *cobra.Command, cl *client.Client, stream string, _ []string) error {
+		if follow {
+			return c.follow(cmd, cl, stream, after, limit)
+		}
 		raw, err := cl.Changes(cmd.Context(), stream, after, limit)
 		if err != nil {
 			return err
@@ -132,6 +138,29 @@ func sessionsChanges(c *cli) *cobra.Command {
 		}
 		return jsonLines(c.out).all(v.Rows)
 	})
+}
+
+// follow prints rows as they come. What is missing among them is said, and is no
+// reason to end.
+func (c *cli) follow(cmd *cobra.Command, cl *client.Client, stream string, after uint64, limit int) error {
+	f := client.Follow{
+		Row: jsonLines(c.out).line,
+		Missing: func(floor uint64) {
+			fmt.Fprintf(c.err, "rows up to seq %d are no longer held: list the sessions to have all of them\n", floor)
+		},
+		Again: func(err error) { fmt.Fprintf(c.err, "%v\nconnecting again\n", err) },
+	}
+	if cmd.Flags().Changed("after") {
+		f.After = &after
+	}
+	if cmd.Flags().Changed("limit") {
+		f.Max = limit
+	}
+	err := cl.Follow(cmd.Context(), stream, f)
+	if errors.Is(err, context.Canceled) {
+		return nil // the person has seen enough
+	}
+	return err
 }
 
 func sessionsCapabilities(c *cli) *cobra.Command {

@@ -61,21 +61,9 @@ const maxReply = 256 << 20
 
 // Get reads a path below the prefix and gives the body of a successful reply.
 func (c *Client) Get(ctx context.Context, path string, query url.Values) (json.RawMessage, error) {
-	u := c.Base + path
-	if len(query) > 0 {
-		u += "?" + query.Encode()
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	u, res, err := c.send(ctx, path, query, http.Header{"Accept": {"application/json"}})
 	if err != nil {
-		return nil, &Error{URL: u, Message: err.Error()}
-	}
-	req.Header.Set("Accept", "application/json")
-	if c.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.Token)
-	}
-	res, err := c.HTTP.Do(req)
-	if err != nil {
-		return nil, unreachable(u, err)
+		return nil, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
@@ -88,6 +76,26 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values) (json.R
 		return nil, refused(u, res.StatusCode, body)
 	}
 	return body, nil
+}
+
+// send asks for a path below the prefix; u is its whole address.
+func (c *Client) send(ctx context.Context, path string, query url.Values, header http.Header) (u string, res *http.Response, err error) {
+	u = c.Base + path
+	if len(query) > 0 {
+		u += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if err != nil {
+		return u, nil, &Error{URL: u, Message: err.Error()}
+	}
+	req.Header = header
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	if res, err = c.HTTP.Do(req); err != nil {
+		return u, nil, unreachable(u, err)
+	}
+	return u, res, nil
 }
 
 func unreachable(u string, err error) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -330,5 +331,45 @@ func TestRequestsAreToldByRoute(t *testing.T) {
 	}
 	if !routes["/sessions/{stream}/{id}"] {
 		t.Errorf("routes %v", routes)
+	}
+}
+
+// A reply without an end goes out piece by piece, and moves the server's bound
+// on writing, also where requests are told of.
+func TestRepliesWithoutEnd(t *testing.T) {
+	told, _ := spanned(t)
+	told.opt.Prometheus = prometheus.NewRegistry()
+	if err := told.beginMetrics(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/live", func(w http.ResponseWriter, r *http.Request) {
+		out := http.NewResponseController(w)
+		for range 3 {
+			err := out.SetWriteDeadline(time.Now().Add(time.Minute))
+			if _, e := io.WriteString(w, "x"); err != nil || e != nil {
+				t.Error(err, e)
+			}
+			if err := out.Flush(); err != nil {
+				t.Error(err)
+			}
+		}
+		<-r.Context().Done()
+	})
+	s := httptest.NewServer(told.Handler(mux, "127.0.0.1:8080"))
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", s.URL+"/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.ReadFull(res.Body, make([]byte, 3)); err != nil {
+		t.Error(err)
 	}
 }
