@@ -21,9 +21,27 @@ func (e *Event) Address() wire.Address { return e.Source.Address(e.Time, e.Offse
 // source that is absent is not read. It pins a frontier over several pages.
 type Bounds map[wire.SourceKey]uint64
 
-// Timeline goes through a session's rows over all its sources, by ascending
-// address. It holds one pack per source in memory.
+// Reading says which rows of a timeline are read, and in which order.
+type Reading struct {
+	From *wire.Address     // rows behind it, or before it; nil: all
+	Back bool              // by descending address
+	Only func(*Event) bool // rows that are read; nil: all
+	But  func(*Event) bool // of these, rows that are left out and counted; nil: none
+}
+
+// shows says whether a row is read, and whether it was left out of those.
+func (rd *Reading) shows(e *Event) (shown, hidden bool) {
+	if rd.Only != nil && !rd.Only(e) {
+		return false, false
+	}
+	hidden = rd.But != nil && rd.But(e)
+	return !hidden, hidden
+}
+
+// Timeline goes through a session's rows over all its sources, by address. It
+// holds one pack per source in memory.
 type Timeline struct {
+	back  bool
 	lanes []*lane // one per source that still has rows
 	event Event
 	err   error
@@ -33,14 +51,18 @@ type Timeline struct {
 // stops there; nil reads up to the reader's state. sources are those of
 // Session. Close it before its reader.
 func (r *Reader) Timeline(id wire.ID, sources []fold.Keyed, after *wire.Address, bounds Bounds) (*Timeline, error) {
-	t := &Timeline{}
+	return r.timeline(id, sources, &Reading{From: after}, bounds)
+}
+
+func (r *Reader) timeline(id wire.ID, sources []fold.Keyed, rd *Reading, bounds Bounds) (*Timeline, error) {
+	t := &Timeline{back: rd.Back}
 	for i := range sources {
 		src := sources[i].Source
 		bound := sources[i].Next
 		if bounds != nil {
 			bound = min(bound, bounds[src.Key()])
 		}
-		l, err := r.lane(id, &sources[i], after, bound)
+		l, err := r.lane(id, &sources[i], rd, bound)
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
@@ -78,7 +100,7 @@ func (t *Timeline) Next() bool {
 	}
 	first := 0
 	for i := range t.lanes[1:] {
-		if t.lanes[i+1].event.Address().Compare(t.lanes[first].event.Address()) < 0 {
+		if less := t.lanes[i+1].event.Address().Compare(t.lanes[first].event.Address()) < 0; less != t.back {
 			first = i + 1
 		}
 	}
@@ -114,26 +136,35 @@ type Page struct {
 // Events reads one page: at most limit rows behind an address, nil for the
 // beginning.
 func (r *Reader) Events(id wire.ID, sources []fold.Keyed, after *wire.Address, bounds Bounds, limit int) (Page, error) {
-	return r.EventsBut(nil, id, sources, after, bounds, limit)
+	return r.EventsOf(id, sources, &Reading{From: after}, bounds, limit)
 }
 
-// EventsBut is Events without the rows that hide picks out; nil picks none.
-func (r *Reader) EventsBut(hide func(*Event) bool, id wire.ID, sources []fold.Keyed, after *wire.Address, bounds Bounds, limit int) (Page, error) {
+// BoundsOf are the frontiers of sources.
+func BoundsOf(sources []fold.Keyed) Bounds {
+	b := make(Bounds, len(sources))
+	for i := range sources {
+		b[sources[i].Source.Key()] = sources[i].Next
+	}
+	return b
+}
+
+// EventsOf is Events of a reading.
+func (r *Reader) EventsOf(id wire.ID, sources []fold.Keyed, rd *Reading, bounds Bounds, limit int) (Page, error) {
 	p := Page{Frontier: bounds}
 	if bounds == nil {
-		p.Frontier = make(Bounds, len(sources))
-		for i := range sources {
-			p.Frontier[sources[i].Source.Key()] = sources[i].Next
-		}
+		p.Frontier = BoundsOf(sources)
 	}
-	t, err := r.Timeline(id, sources, after, p.Frontier)
+	t, err := r.timeline(id, sources, rd, p.Frontier)
 	if err != nil {
 		return Page{}, err
 	}
 	hidden := uint64(0) // behind the last item
 	for t.Next() {
-		if hide != nil && hide(t.Event()) {
+		shown, left := rd.shows(t.Event())
+		if left {
 			hidden++
+		}
+		if !shown {
 			continue
 		}
 		if len(p.Items) == limit {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"sessionfold/wire"
@@ -35,8 +36,8 @@ func (w *world) timeline(id wire.ID, bounds Bounds) []wire.Address {
 }
 
 // Pages of a timeline, put together, are the records below the first page's
-// frontier in the order of their addresses, each once, whatever the page sizes
-// and whatever is folded in between.
+// frontier in the order of their addresses or against it, each once, whatever
+// the page sizes and whatever is folded in between.
 func TestEventsPages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(7)
@@ -46,7 +47,7 @@ func TestEventsPages(t *testing.T) {
 			apply(t, s, w.draw(t, 3, 30))
 		}
 		id := sessionID(rapid.IntRange(1, 3).Draw(t, "session"))
-		var after *wire.Address
+		rd := &Reading{Back: rapid.Bool().Draw(t, "back")}
 		var bounds Bounds
 		got, want := []wire.Address{}, []wire.Address{}
 		for more := true; more; {
@@ -56,17 +57,19 @@ func TestEventsPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			limit := rapid.IntRange(1, 20).Draw(t, "limit")
-			p, err := r.Events(id, ks, after, bounds, limit)
+			p, err := r.EventsOf(id, ks, rd, bounds, limit)
 			if err = errors.Join(err, r.Close()); err != nil {
 				t.Fatal(err)
 			}
 			if bounds == nil {
 				bounds = p.Frontier
-				want = w.timeline(id, bounds)
+				if want = w.timeline(id, bounds); rd.Back {
+					slices.Reverse(want)
+				}
 			}
 			for i := range p.Items {
 				a := p.Items[i].Address()
-				got, after = append(got, a), &a
+				got, rd.From = append(got, a), &a
 			}
 			if p.More && len(p.Items) != limit {
 				t.Fatalf("a page of %d with more to come, limit %d", len(p.Items), limit)
@@ -115,6 +118,70 @@ func TestTimelineFromAnywhere(t *testing.T) {
 			}
 			if d := cmp.Diff(all[i+1:min(i+4, len(all))], got); d != "" {
 				t.Fatalf("behind row %d of %d (-log +page):\n%s", i, len(all), d)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+	})
+}
+
+// A timeline read backwards is the one read forwards, turned round: from any
+// address, with rows that are not read or left out, and with rows that are no
+// longer retained.
+func TestTimelineBackwards(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(7)
+		w.cap = 1000
+		s := open(t, vfs.NewMem())
+		for range rapid.IntRange(1, 25).Draw(t, "batches") {
+			apply(t, s, w.draw(t, 2, 6))
+		}
+		for _, src := range w.sources {
+			if rapid.IntRange(0, 2).Draw(t, "expire") == 0 {
+				if err := s.SetRetained(src.Source, rapid.Uint64Range(0, 60).Draw(t, "retained")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r := reader(t, s)
+		id := sessionID(1)
+		ks, err := r.Session(stream, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pick := func(n uint64) func(*Event) bool {
+			if n == 0 {
+				return nil
+			}
+			return func(e *Event) bool { return e.Offset%n == 0 }
+		}
+		rd := &Reading{Only: pick(rapid.Uint64Range(0, 3).Draw(t, "only")), But: pick(rapid.Uint64Range(0, 4).Draw(t, "but"))}
+		all, err := r.EventsOf(id, ks, rd, nil, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rd.Back = true
+		whole, err := r.EventsOf(id, ks, rd, nil, 1<<20)
+		if err != nil || whole.Hidden != all.Hidden {
+			t.Fatalf("%d rows left out, forwards %d: %v", whole.Hidden, all.Hidden, err)
+		}
+		for i := range len(all.Items) + 1 {
+			rd.From = nil
+			if i < len(all.Items) {
+				a := all.Items[i].Address()
+				rd.From = &a
+			}
+			limit := rapid.IntRange(1, 5).Draw(t, "limit")
+			p, err := r.EventsOf(id, ks, rd, nil, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := slices.Clone(all.Items[max(0, i-limit):i])
+			slices.Reverse(want)
+			if d := cmp.Diff(want, p.Items, cmpopts.EquateEmpty()); d != "" || p.More != (i > limit) {
+				t.Fatalf("before row %d of %d, more %v (-forwards +backwards):\n%s", i, len(all.Items), p.More, d)
 			}
 		}
 		if err := r.Close(); err != nil {

@@ -9,12 +9,14 @@ import (
 )
 
 // lane reads the rows of one session in one source, ascending by offset and so
-// by address.
+// by address, or descending.
 type lane struct {
 	it     *pebble.Iterator
+	back   bool
 	on     bool // it stands on a pack that was not opened
 	pack   *row.Pack
-	after  *wire.Address // rows up to here are skipped, until one is behind it
+	rows   []Event       // backwards: those of the pack that are still to come
+	after  *wire.Address // rows up to here are skipped, until one is behind it; backwards, rows from here
 	from   uint64        // rows below are expired, or read already
 	to     uint64        // rows from here on are not read
 	event  Event
@@ -22,10 +24,10 @@ type lane struct {
 	source *wire.Source
 }
 
-func (r *Reader) lane(id wire.ID, k *fold.Keyed, after *wire.Address, bound uint64) (*lane, error) {
+func (r *Reader) lane(id wire.ID, k *fold.Keyed, rd *Reading, bound uint64) (*lane, error) {
 	src := k.Source
 	key := row.PartialKey{Stream: src.StreamID, Session: id, Source: src.Key()}
-	l := &lane{source: src, after: after, to: bound}
+	l := &lane{source: src, after: rd.From, back: rd.Back, to: bound}
 	if m := r.streams[src.StreamID].meta(src); m != nil {
 		l.from = m.Retained
 	}
@@ -51,6 +53,11 @@ func (ss *streamSources) meta(src *wire.Source) *Meta {
 // offsets, since times ascend with them.
 func (l *lane) seek(key row.PartialKey, p *fold.Partial) {
 	pack := row.PackKey{PartialKey: key}
+	if l.back && l.after == nil {
+		pack.First = l.to
+		l.on = l.it.SeekLT(row.AppendPack(nil, pack))
+		return
+	}
 	buf := make([]byte, 0, 48)
 	lo, hi := max(l.from, p.First.Offset), p.Last.Offset // the pack begins at lo or before, and at most at hi
 	for l.after != nil && lo < hi {
@@ -87,6 +94,9 @@ func (l *lane) before() bool {
 
 // next goes to the next wanted row.
 func (l *lane) next() bool {
+	if l.back {
+		return l.prev()
+	}
 	for l.err == nil {
 		if l.pack == nil && !l.open() {
 			return false
@@ -113,6 +123,43 @@ func (l *lane) next() bool {
 		return true
 	}
 	return false
+}
+
+// prev goes to the wanted row before.
+func (l *lane) prev() bool {
+	for l.err == nil {
+		if n := len(l.rows); n > 0 {
+			l.event, l.rows = l.rows[n-1], l.rows[:n-1]
+			return true
+		}
+		if l.pack != nil {
+			l.pack, l.on = nil, l.it.Prev()
+		}
+		if !l.open() || !l.load() {
+			return false
+		}
+	}
+	return false
+}
+
+// load takes the wanted rows of the pack; false when nothing wanted lies in it
+// or before.
+func (l *lane) load() bool {
+	l.rows = l.rows[:0]
+	var e row.Event
+	expired := false
+	for ; l.pack.Next(&e); e = (row.Event{}) {
+		expired = expired || e.Offset < l.from
+		one := Event{Event: e, Source: l.source}
+		if e.Offset >= l.from && e.Offset < l.to && (l.after == nil || one.Address().Compare(*l.after) < 0) {
+			l.rows = append(l.rows, one)
+		}
+	}
+	if err := l.pack.Err(); err != nil {
+		l.err = keyed(l.it.Key(), err)
+		return false
+	}
+	return !expired || len(l.rows) > 0
 }
 
 func (l *lane) open() bool {

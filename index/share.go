@@ -189,24 +189,24 @@ func (s *sharer) children(parent wire.ID) error {
 }
 
 // ShareEvents calls put with packed timeline rows of a session: per source
-// enough for limit rows behind an address that hide does not pick out, and one
-// more. Where a row is of a state record, the kept outcomes come too.
-func (r *Reader) ShareEvents(stream string, id wire.ID, o *Share, after *wire.Address, hide func(*Event) bool, limit int, put func(key, value []byte) error) error {
+// enough for limit rows of a reading within bounds, and one more. Where a row is
+// of a state record, the kept outcomes come too.
+func (r *Reader) ShareEvents(stream string, id wire.ID, o *Share, rd *Reading, bounds Bounds, limit int, put func(key, value []byte) error) error {
 	s := sharer{r: r, stream: wire.NameID(stream), o: o, put: put}
 	ks, err := r.shared(stream, id, o)
 	if err != nil {
 		return err
 	}
 	for i := range ks {
-		if err := s.lane(id, &ks[i], after, hide, limit); err != nil {
+		if err := s.lane(id, &ks[i], rd, min(ks[i].Next, bounds[ks[i].Source.Key()]), limit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *sharer) lane(id wire.ID, k *fold.Keyed, after *wire.Address, hide func(*Event) bool, limit int) (err error) {
-	l, err := s.r.lane(id, k, after, k.Next)
+func (s *sharer) lane(id wire.ID, k *fold.Keyed, rd *Reading, bound uint64, limit int) (err error) {
+	l, err := s.r.lane(id, k, rd, bound)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (s *sharer) lane(id wire.ID, k *fold.Keyed, after *wire.Address, hide func(
 			}
 		}
 		stateful = stateful || l.event.Operation == wire.OpStateDelta || l.event.Operation == wire.OpStateSnapshot
-		if hide == nil || !hide(&l.event) {
+		if shown, _ := rd.shows(&l.event); shown {
 			n++
 		}
 	}

@@ -3,20 +3,26 @@ package serve
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"strconv"
+	"strings"
 
 	"sessionfold/fold"
 	"sessionfold/index"
 	"sessionfold/wire"
 )
 
-// events gives a page of a session's timeline, in address order.
+// events gives a page of a session's timeline, in address order or against it.
 func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 	limit, err := limitOf(q.Limit)
 	if err != nil {
 		return nil, err
 	}
-	bound := binding("events", v.stream.Name, q.ID.String(), strconv.FormatBool(q.FixedFrontier), strconv.FormatBool(q.Collapse))
+	rd, err := readingOf(nil, q.Back, q.Display, q.Collapse)
+	if err != nil {
+		return nil, err
+	}
+	bound := boundEvents(v.stream.Name, q)
 	var fields []byte
 	if q.Cursor != nil {
 		if fields, err = openCursor(cursorEvents, bound, *q.Cursor); err != nil {
@@ -27,17 +33,17 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var after *wire.Address
-	var pinned index.Bounds
+	bounds := index.BoundsOf(s.Sources)
 	if q.Cursor != nil {
-		if after, pinned, err = openEventsCursor(fields, s, q.FixedFrontier); err != nil {
+		var pinned index.Bounds
+		if rd.From, pinned, err = openEventsCursor(fields, s, q.FixedFrontier); err != nil {
 			return nil, err
 		}
+		if pinned != nil {
+			bounds = pinned
+		}
 	}
-	if err := v.needEvents(q.ID, after, limit, q.Collapse); err != nil {
-		return nil, err
-	}
-	p, err := v.snap.EventsBut(hiding(q.Collapse), q.ID, s.Sources, after, pinned, limit)
+	p, err := v.rows(q, rd, s, bounds, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +64,60 @@ func (v *view) events(q *wire.SessionEvents) (*wire.SessionEventsPage, error) {
 	return page, err
 }
 
-// hiding picks out the rows that a collapsed timeline leaves out.
-func hiding(collapse bool) func(*index.Event) bool {
-	if collapse {
-		return laterChunk
+// boundEvents is what a cursor of a timeline is bound to.
+func boundEvents(stream string, q *wire.SessionEvents) [8]byte {
+	parts := []string{"events", stream, q.ID.String(), strconv.FormatBool(q.FixedFrontier), strconv.FormatBool(q.Collapse)}
+	if q.Back || q.Around != nil || q.Display != nil { // cursors from before these stay good
+		parts = append(parts, strconv.FormatBool(q.Back), number(q.Around), strings.Join(q.Display, ","))
 	}
-	return nil
+	return binding(parts...)
+}
+
+// readingOf checks the words of a request.
+func readingOf(from *wire.Address, back bool, display []string, collapse bool) (*index.Reading, error) {
+	rd := &index.Reading{From: from, Back: back}
+	if collapse {
+		rd.But = laterChunk
+	}
+	if display == nil {
+		return rd, nil
+	}
+	only := map[wire.Display]bool{}
+	for _, w := range display {
+		d, ok := wire.ParseDisplay(w)
+		if !ok {
+			return nil, word("display", w, wire.DisplayWords()...)
+		}
+		only[d] = true
+	}
+	rd.Only = func(e *index.Event) bool { return only[e.Display] }
+	return rd, nil
+}
+
+// rows reads a page. One about a time begins with up to half of it before the
+// time, and goes on behind it; backwards the other way round.
+func (v *view) rows(q *wire.SessionEvents, rd *index.Reading, s *fold.Session, bounds index.Bounds, limit int) (index.Page, error) {
+	var first index.Page
+	if q.Around != nil && q.Cursor == nil && limit > 1 {
+		rd.From = &wire.Address{Time: *q.Around} // before every row of that time
+		before := *rd
+		before.Back = !rd.Back
+		var err error
+		if first, err = v.rowsOf(q, &before, s, bounds, limit/2); err != nil {
+			return first, err
+		}
+		slices.Reverse(first.Items)
+	}
+	p, err := v.rowsOf(q, rd, s, bounds, limit-len(first.Items))
+	p.Items, p.Hidden = append(first.Items, p.Items...), first.Hidden+p.Hidden
+	return p, err
+}
+
+func (v *view) rowsOf(q *wire.SessionEvents, rd *index.Reading, s *fold.Session, bounds index.Bounds, limit int) (index.Page, error) {
+	if err := v.needEvents(q, rd, bounds, limit); err != nil {
+		return index.Page{}, err
+	}
+	return v.snap.EventsOf(q.ID, s.Sources, rd, bounds, limit)
 }
 
 // laterChunk says that a row is of a chunk stream and not its opening one. The

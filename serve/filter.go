@@ -2,6 +2,7 @@ package serve
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -20,6 +21,7 @@ type filter struct {
 	source      *wire.SessionSource
 	dialect     *wire.Dialect
 	tag         *string
+	from, to    *uint64 // µs, of the time between first and last record
 }
 
 // filterOf checks the words of a request.
@@ -71,6 +73,10 @@ func (f *filter) additive(q *wire.SessionList) error {
 		}
 		f.dialect = &d
 	}
+	f.from, f.to = q.ActiveFrom, q.ActiveTo
+	if f.from != nil && f.to != nil && *f.from > *f.to {
+		return invalid("active_from: %d, it is later than active_to, %d", *f.from, *f.to)
+	}
 	if f.tag = q.Tag; f.tag != nil && (*f.tag == "" || len(*f.tag) > maxFilterBytes) {
 		return invalid("tag: a tag has 1 to %d bytes", maxFilterBytes)
 	}
@@ -83,7 +89,7 @@ const maxFilterBytes = 256
 // any says that every session passes.
 func (f *filter) any() bool {
 	return f.status == wire.StatusNone && f.agent == nil && f.text == nil && f.root == nil && f.labelPrefix == nil &&
-		f.activity == nil && f.source == nil && f.dialect == nil && f.tag == nil
+		f.activity == nil && f.source == nil && f.dialect == nil && f.tag == nil && f.from == nil && f.to == nil
 }
 
 // parts are the filter as a cursor is bound to it.
@@ -97,10 +103,23 @@ func (f *filter) parts() []string {
 	} else {
 		out = append(out, f.root.String())
 	}
-	if f.activity == nil && f.source == nil && f.dialect == nil && f.tag == nil {
-		return out // cursors from before these filters stay good
+	// Cursors from before a filter was there stay good.
+	timed := f.from != nil || f.to != nil
+	if timed || f.activity != nil || f.source != nil || f.dialect != nil || f.tag != nil {
+		out = append(out, wordOf(f.activity), wordOf(f.source), wordOf(f.dialect), optional(f.tag))
 	}
-	return append(out, wordOf(f.activity), wordOf(f.source), wordOf(f.dialect), optional(f.tag))
+	if timed {
+		out = append(out, number(f.from), number(f.to))
+	}
+	return out
+}
+
+// number is the text of a number, "" when there is none.
+func number(n *uint64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatUint(*n, 10)
 }
 
 // wordOf is the word of a filter, "" when it is not set.
@@ -132,6 +151,9 @@ func (f *filter) match(s *fold.Session) bool {
 		return false
 	}
 	if f.activity != nil && s.Activity() != *f.activity || f.dialect != nil && s.Sources[0].Source.Dialect != *f.dialect {
+		return false
+	}
+	if (f.from != nil || f.to != nil) && (s.Records == 0 || f.from != nil && s.Last.Time < *f.from || f.to != nil && s.First.Time > *f.to) {
 		return false
 	}
 	if f.source != nil {

@@ -269,7 +269,17 @@ func TestGroupAnswersLikeOne(t *testing.T) {
 				}
 			}
 			fixed, collapse := rapid.Bool().Draw(rt, "fixed"), rapid.Bool().Draw(rt, "collapse")
-			g.pages(fmt.Sprintf("%s/events?limit=%d&fixed_frontier=%v&collapse=%v", id, 3*limit, fixed, collapse), pick, more)
+			events := fmt.Sprintf("%s/events?limit=%d&fixed_frontier=%v&collapse=%v", id, 3*limit, fixed, collapse)
+			if rapid.Bool().Draw(rt, "back") {
+				events += "&order=desc"
+			}
+			if rapid.Bool().Draw(rt, "display") {
+				events += "&display=tool.call,tool.result,error"
+			}
+			if info := list.Items[i]; rapid.Bool().Draw(rt, "around") && info.LastEventAt != nil {
+				events += fmt.Sprint("&around=", rapid.Uint64Range(*info.FirstEventAt-1000, *info.LastEventAt+1000).Draw(rt, "time"))
+			}
+			g.pages(events, pick, more)
 		}
 	})
 }

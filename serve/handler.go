@@ -101,11 +101,12 @@ func (h *handler) method(mux *http.ServeMux, method, path string, f http.Handler
 
 func (h *handler) httpList(w http.ResponseWriter, r *http.Request) {
 	p := newParams(r.URL.RawQuery, "status", "agent", "text", "root", "label_prefix", "cursor", "limit", "total",
-		"activity", "source", "dialect", "tag")
+		"activity", "source", "dialect", "tag", "active_from", "active_to")
 	q := &wire.SessionList{
 		Stream: r.PathValue("stream"), Status: p.text("status"), Agent: p.text("agent"), Text: p.text("text"),
 		Root: h.paramID(p, r, "root"), LabelPrefix: p.text("label_prefix"), Cursor: p.cursor("cursor"),
 		Limit: p.limit("limit"), WantTotal: p.flag("total"),
+		ActiveFrom: p.time("active_from"), ActiveTo: p.time("active_to"),
 		Activity: p.text("activity"), Source: p.text("source"), Dialect: p.text("dialect"), Tag: p.text("tag"),
 	}
 	h.serve(w, r, q.Stream, p, q)
@@ -118,11 +119,11 @@ func (h *handler) httpGet(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) httpEvents(w http.ResponseWriter, r *http.Request) {
-	p := newParams(r.URL.RawQuery, "cursor", "limit", "fixed_frontier", "collapse")
+	p := newParams(r.URL.RawQuery, "cursor", "limit", "fixed_frontier", "collapse", "order", "around", "display")
 	q := &wire.SessionEvents{
 		Stream: r.PathValue("stream"), ID: h.pathID(p, r),
 		Cursor: p.cursor("cursor"), Limit: p.limit("limit"), FixedFrontier: p.flag("fixed_frontier"),
-		Collapse: p.flag("collapse"),
+		Collapse: p.flag("collapse"), Back: p.descending("order"), Around: p.time("around"), Display: p.words("display"),
 	}
 	h.serve(w, r, q.Stream, p, q)
 }

@@ -144,11 +144,15 @@ func (v *view) need(parts index.Parts, ids ...wire.ID) error {
 func (v *view) childrenAsked() int { return max(maxChildEntries, v.h.opt.SubtreeBudget) + 1 }
 
 // needEvents gathers a page of a session's timeline.
-func (v *view) needEvents(id wire.ID, after *wire.Address, limit int, collapse bool) error {
+func (v *view) needEvents(q *wire.SessionEvents, rd *index.Reading, bounds index.Bounds, limit int) error {
 	if v.union == nil {
 		return nil
 	}
-	_, err := v.union.fetch(&peerRequest{IDs: []wire.ID{id}, Events: &peerEvents{After: after, Limit: limit, Collapse: collapse}})
+	e := &peerEvents{From: rd.From, Back: rd.Back, Display: q.Display, Collapse: q.Collapse, Limit: limit}
+	for k, next := range bounds {
+		e.Bounds = append(e.Bounds, peerBound{Source: k, Next: next})
+	}
+	_, err := v.union.fetch(&peerRequest{IDs: []wire.ID{q.ID}, Events: e})
 	return errors.Join(err, v.look())
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sessionfold/wire"
 )
@@ -63,6 +64,45 @@ func (p *params) cursor(name string) *string {
 		return v
 	}
 	return nil
+}
+
+// time gives a time in µs, as replies have it, or in RFC 3339; nil when it is
+// absent.
+func (p *params) time(name string) *uint64 {
+	v := p.text(name)
+	if v == nil {
+		return nil
+	}
+	if n, err := strconv.ParseUint(*v, 10, 64); err == nil {
+		return &n
+	}
+	t, err := time.Parse(time.RFC3339Nano, *v)
+	if err != nil || t.UnixMicro() < 0 {
+		p.fail("%s: %q is no time since 1970, accepted are µs and RFC 3339, for example 2026-11-30T12:00:00Z (a + is written %%2B)", name, *v)
+		return nil
+	}
+	n := uint64(t.UnixMicro())
+	return &n
+}
+
+// words gives a list whose items are separated by commas, nil when it is absent.
+func (p *params) words(name string) []string {
+	if v := p.text(name); v != nil {
+		return strings.Split(*v, ",")
+	}
+	return nil
+}
+
+// descending reads an order; absent, it is ascending.
+func (p *params) descending(name string) bool {
+	v := p.text(name)
+	if v == nil {
+		return false
+	}
+	if err := word(name, *v, "asc", "desc"); err != nil && p.err == nil {
+		p.err = err
+	}
+	return *v == "desc"
 }
 
 func (p *params) flag(name string) bool {

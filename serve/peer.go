@@ -19,12 +19,13 @@ import (
 
 // peerFormat is the format of what workers say to each other: this protocol's
 // and that of the rows. Workers of different formats do not answer each other.
-const peerFormat = 1<<8 | uint(row.Version)
+const peerFormat = 2<<8 | uint(row.Version)
 
 // Bounds of a request between workers.
 const (
 	maxPeerIDs   = 1000
 	maxPeerBytes = 64 << 20 // of an answer
+	maxPeerAsked = 1 << 20  // bytes of a request
 )
 
 // Holding is what a worker has of a stream.
@@ -80,10 +81,20 @@ type peerRequest struct {
 	Walk     []walkMark  // where the walk began; none: it begins
 }
 
+// peerEvents is a reading of a timeline, up to where the asker knows the sources.
 type peerEvents struct {
-	After    *wire.Address
-	Limit    int
+	From     *wire.Address
+	Back     bool
+	Display  []string
 	Collapse bool
+	Bounds   []peerBound
+	Limit    int
+}
+
+type peerBound struct {
+	_      struct{} `cbor:",toarray"`
+	Source wire.SourceKey
+	Next   uint64
 }
 
 type peerList struct {
@@ -137,9 +148,9 @@ func (h *handler) peer(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if _, err := h.opt.Tokens.authenticate(r); err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPeerAsked))
 	if err != nil {
-		return nil, invalid("the request body ended early, or is larger than %d bytes", maxRequestBytes)
+		return nil, invalid("the request body ended early, or is larger than %d bytes", maxPeerAsked)
 	}
 	var q peerRequest
 	if err := cbor.Unmarshal(b, &q); err != nil {
@@ -228,7 +239,15 @@ func (h *handler) fill(ctx context.Context, snap *index.Reader, hold *Holding, q
 		}
 	}
 	if e := q.Events; e != nil {
-		if err := snap.ShareEvents(q.Stream, q.IDs[0], o, e.After, hiding(e.Collapse), e.Limit, put); err != nil {
+		rd, err := readingOf(e.From, e.Back, e.Display, e.Collapse)
+		if err != nil {
+			return err
+		}
+		bounds := make(index.Bounds, len(e.Bounds))
+		for _, b := range e.Bounds {
+			bounds[b.Source] = b.Next
+		}
+		if err := snap.ShareEvents(q.Stream, q.IDs[0], o, rd, bounds, e.Limit, put); err != nil {
 			return err
 		}
 	}

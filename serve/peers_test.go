@@ -333,7 +333,7 @@ func TestPeerRequests(t *testing.T) {
 	send(peerRequest{Format: peerFormat, Stream: stream, Events: &peerEvents{Limit: 5}}, 400)
 	send(peerRequest{Format: peerFormat, Stream: stream, IDs: make([]wire.ID, 1), Events: &peerEvents{Limit: MaxLimit + 1}}, 400)
 	send([]int{1}, 400)
-	send(strings.Repeat("x", maxRequestBytes), 400)
+	send(strings.Repeat("x", maxPeerAsked), 400)
 	if rec := g.world.request("POST", "/agdx/peer", nil); rec.Code != 404 {
 		t.Errorf("a worker without others: %d", rec.Code)
 	}

@@ -43,6 +43,10 @@ type SessionList struct {
 	Source   *string `cbor:"-"`
 	Dialect  *string `cbor:"-"`
 	Tag      *string `cbor:"-"`
+
+	// Sessions with a record between these, µs and inclusive.
+	ActiveFrom *uint64 `cbor:"-"`
+	ActiveTo   *uint64 `cbor:"-"`
 }
 
 // SessionEvents asks for a page of a timeline.
@@ -53,7 +57,11 @@ type SessionEvents struct {
 	Limit         uint32  `cbor:"limit"`
 	FixedFrontier bool    `cbor:"fixed_frontier"`
 
-	Collapse bool `cbor:"-"` // additive, of HTTP: of a chunk stream only the opening chunk
+	// Additive, of HTTP.
+	Collapse bool     `cbor:"-"` // of a chunk stream only the opening chunk
+	Back     bool     `cbor:"-"` // newest first
+	Around   *uint64  `cbor:"-"` // begin with the rows about this time, µs
+	Display  []string `cbor:"-"` // rows with one of these displays; none: all
 }
 
 // SessionState asks for the state document.

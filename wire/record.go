@@ -107,6 +107,9 @@ func (d Display) String() string {
 	return "undecodable"
 }
 
+// DisplayWords are the words of all displays.
+func DisplayWords() []string { return append([]string(nil), displayNames[:]...) }
+
 // ParseDisplay is the inverse of Display.String.
 func ParseDisplay(s string) (Display, bool) {
 	for i, n := range displayNames {
