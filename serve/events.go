@@ -97,13 +97,16 @@ func readingOf(from *wire.Address, back bool, display []string, collapse bool) (
 // rows reads a page. One about a time begins with up to half of it before the
 // time, and goes on behind it; backwards the other way round.
 func (v *view) rows(q *wire.SessionEvents, rd *index.Reading, s *fold.Session, bounds index.Bounds, limit int) (index.Page, error) {
+	if q.Around == nil || q.Cursor != nil {
+		return v.rowsOf(q, rd, s, bounds, limit)
+	}
+	rd.From = &wire.Address{Time: *q.Around} // before every row of that time
 	var first index.Page
-	if q.Around != nil && q.Cursor == nil && limit > 1 {
-		rd.From = &wire.Address{Time: *q.Around} // before every row of that time
+	if half := limit / 2; half > 0 {
 		before := *rd
 		before.Back = !rd.Back
 		var err error
-		if first, err = v.rowsOf(q, &before, s, bounds, limit/2); err != nil {
+		if first, err = v.rowsOf(q, &before, s, bounds, half); err != nil {
 			return first, err
 		}
 		slices.Reverse(first.Items)

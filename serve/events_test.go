@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"sessionfold/fold"
 	"sessionfold/index"
@@ -84,6 +86,89 @@ func (w *world) lane(s *agdxlog.Session) *wire.Source {
 }
 
 // A pinned frontier hides what comes later; without it the walk sees it.
+// The same rows the other way round, those about a time, and those of some
+// displays.
+func TestEventsAsAsked(t *testing.T) {
+	w := newWorld(t)
+	s := w.session("first", "planner")
+	for range 5 {
+		s.Tool("search", `{"b":1}`, "found")
+		s.Note("x")
+	}
+	s.Pause("planner") // on the control topic
+	s.End(wire.TaskCompleted, "done")
+	w.commit()
+	path := "/agdx/sessions/agents/" + s.ID.String() + "/events?"
+	all := get[wire.SessionEventsPage](w, path)
+	at := func(i int) uint64 { return all.Items[i].BrokerTS }
+	places := func(query string) (out []int) {
+		t.Helper()
+		w.timeline(path+query, func(p wire.SessionEventsPage) {
+			for i := range p.Items {
+				out = append(out, slices.IndexFunc(all.Items, func(e wire.SessionEvent) bool { return e.AtText == p.Items[i].AtText }))
+			}
+		})
+		return out
+	}
+	down := func(from, to int) (out []int) {
+		for ; from >= to; from-- {
+			out = append(out, from)
+		}
+		return out
+	}
+	up := func(from, to int) []int { d := down(to, from); slices.Reverse(d); return d }
+	end := len(all.Items) - 1
+	for query, want := range map[string][]int{
+		"order=asc&limit=4":                      up(0, end),
+		"order=desc&limit=4":                     down(end, 0),
+		"order=desc&limit=1&fixed_frontier=true": down(end, 0),
+		"display=tool.call,session.started":      {0, 1, 4, 7, 10, 13},
+		"display=tool.call&order=desc&limit=2":   {13, 10, 7, 4, 1},
+		"display=error":                          nil,
+		// Half before and half from there on, then onwards.
+		fmt.Sprint("limit=4&around=", at(9)):                   up(7, end),
+		fmt.Sprint("limit=4&around=", at(9)-1):                 up(7, end),
+		fmt.Sprint("limit=4&around=", at(9)+1):                 up(8, end),
+		fmt.Sprint("limit=4&order=desc&around=", at(9)):        down(10, 0),
+		fmt.Sprint("limit=1&around=", at(9)):                   up(9, end),
+		fmt.Sprint("limit=1&order=desc&around=", at(9)):        down(8, 0),
+		fmt.Sprint("limit=6&display=tool.call&around=", at(9)): {1, 4, 7, 10, 13},
+		"limit=4&around=0":                                     up(0, end),
+		"limit=4&around=2100-01-01T00:00:00Z":                  up(end-1, end),
+	} {
+		if got := places(query); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	p := get[wire.SessionEventsPage](w, path+"limit=4&around="+time.UnixMicro(int64(at(9))).UTC().Format(time.RFC3339Nano))
+	if len(p.Items) != 4 || p.Items[2].BrokerTS != at(9) || len(p.Ranges) != 1 || p.Ranges[0].First != 7 || p.Ranges[0].Last != 10 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Chunks that a collapsed timeline leaves out are counted on both sides of a
+// time, and not those of another display.
+func TestCollapsedAsAsked(t *testing.T) {
+	w := newWorld(t)
+	s := w.session("first", "planner")
+	s.Stream("llm", 4)
+	w.commit()
+	path := "/agdx/sessions/agents/" + s.ID.String() + "/events?"
+	all := get[wire.SessionEventsPage](w, path)
+	whole := get[wire.SessionEventsPage](w, path+"collapse=true")
+	if whole.Collapsed == 0 {
+		t.Fatalf("%+v", all)
+	}
+	for _, query := range []string{"order=desc", fmt.Sprint("around=", all.Items[3].BrokerTS), "display=model.stream,agent.message"} {
+		if p := get[wire.SessionEventsPage](w, path+"collapse=true&"+query); p.Collapsed != whole.Collapsed {
+			t.Errorf("%s: %d left out, want %d", query, p.Collapsed, whole.Collapsed)
+		}
+	}
+	if p := get[wire.SessionEventsPage](w, path+"collapse=true&display=session.started"); p.Collapsed != 0 || len(p.Items) != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestFixedFrontier(t *testing.T) {
 	for fixed, want := range map[string]int{"true": 4, "false": 6} {
 		w := newWorld(t)
@@ -124,7 +209,16 @@ func TestEventsCursorIsBound(t *testing.T) {
 	path := "/agdx/sessions/agents/"
 	p := get[wire.SessionEventsPage](w, path+s.ID.String()+"/events?limit=2")
 	w.fails(400, "invalid_argument", path+o.ID.String()+"/events?cursor="+p.Cursor)
-	w.fails(400, "invalid_argument", path+s.ID.String()+"/events?fixed_frontier=true&cursor="+p.Cursor)
+	for _, other := range []string{"fixed_frontier=true", "order=desc", "around=1", "display=agent.message", "collapse=true"} {
+		w.fails(400, "invalid_argument", path+s.ID.String()+"/events?"+other+"&cursor="+p.Cursor)
+	}
+	if q := get[wire.SessionEventsPage](w, path+s.ID.String()+"/events?order=asc&cursor="+p.Cursor); len(q.Items) != 2 {
+		t.Errorf("%d items", len(q.Items))
+	}
+	down := get[wire.SessionEventsPage](w, path+s.ID.String()+"/events?limit=1&order=desc&display=agent.message")
+	for _, other := range []string{"order=desc", "display=agent.message", "order=desc&display=error"} {
+		w.fails(400, "invalid_argument", path+s.ID.String()+"/events?"+other+"&cursor="+down.Cursor)
+	}
 	// The topic was made anew: the generation that the cursor names is gone.
 	fresh := newWorld(t)
 	src := *fresh.lane(s)

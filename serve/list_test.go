@@ -94,6 +94,54 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
+// A session is listed by its activity when the time between its first record and
+// its last has a part of the time that is asked for.
+func TestListByActivity(t *testing.T) {
+	w := newWorld(t)
+	long := w.session("long", "planner")
+	w.commit()
+	w.session("short", "planner")
+	w.commit()
+	other := w.session("other", "planner")
+	other.Note("x")
+	other.Remember("m", "fact", "x")
+	unseen := agdxlog.NameID("unseen") // no record, so no activity
+	other.Link(wire.RoleLane, agdxlog.Resource{Surface: "kv", Resource: "r", Item: "i", Relation: "wrote", Session: &agdxlog.SessionRef{Stream: stream, Session: unseen}})
+	long.Note("x")
+	w.commit()
+	first, last := map[string]uint64{}, map[string]uint64{}
+	for _, s := range get[wire.SessionPage](w, "/agdx/sessions/agents").Items {
+		if s.FirstEventAt != nil {
+			first[*s.Label], last[*s.Label] = *s.FirstEventAt, *s.LastEventAt
+		}
+	}
+	for query, want := range map[string]string{
+		"active_from=0":                                                              "other short long",
+		"active_to=0":                                                                "",
+		fmt.Sprint("active_to=", first["long"]):                                      "long",
+		fmt.Sprint("active_to=", first["long"]-1):                                    "",
+		fmt.Sprint("active_from=", last["long"]):                                     "long",
+		fmt.Sprint("active_from=", last["long"]+1):                                   "",
+		fmt.Sprint("active_from=", last["short"]+1):                                  "other long",
+		fmt.Sprint("active_from=", last["short"], "&active_to=", last["short"]):      "short long",
+		fmt.Sprint("active_from=", first["short"], "&active_to=", first["other"]):    "other short long",
+		fmt.Sprint("active_from=", first["long"]+1, "&active_to=", first["short"]-1): "long",
+		fmt.Sprint("status=completed&active_from=", first["long"]):                   "",
+		"active_from=1970-01-01T00:00:00Z&active_to=1970-01-01T01:00:00%2B01:00":     "",
+		"active_from=1970-01-01T00:00:00Z&active_to=2100-01-01T00:00:00.5%2B01:00":   "other short long",
+	} {
+		if got := strings.Join(w.walk("limit=1&"+query, nil), " "); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	p := get[wire.SessionPage](w, "/agdx/sessions/agents?limit=1&active_from=0&total=true")
+	if p.Total == nil || *p.Total != 3 {
+		t.Errorf("total %v", p.Total)
+	}
+	w.fails(400, "invalid_argument", "/agdx/sessions/agents?active_from=1&cursor="+p.Cursor)
+	w.fails(400, "invalid_argument", "/agdx/sessions/agents?active_to=0&cursor="+p.Cursor)
+}
+
 // The total is that of the walk, on every page of it.
 func TestTotalOfLaterPages(t *testing.T) {
 	w := newWorld(t)
