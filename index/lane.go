@@ -135,21 +135,19 @@ func (l *lane) prev() bool {
 		if l.pack != nil {
 			l.pack, l.on = nil, l.it.Prev()
 		}
-		if !l.open() || !l.load() {
+		if !l.open() {
 			return false
 		}
+		l.load()
 	}
 	return false
 }
 
-// load takes the wanted rows of the pack; false when nothing wanted lies in it
-// or before.
-func (l *lane) load() bool {
+// load takes the wanted rows of the pack.
+func (l *lane) load() {
 	l.rows = l.rows[:0]
 	var e row.Event
-	expired := false
-	for ; l.pack.Next(&e); e = (row.Event{}) {
-		expired = expired || e.Offset < l.from
+	for l.pack.Next(&e) {
 		one := Event{Event: e, Source: l.source}
 		if e.Offset >= l.from && e.Offset < l.to && (l.after == nil || one.Address().Compare(*l.after) < 0) {
 			l.rows = append(l.rows, one)
@@ -157,9 +155,7 @@ func (l *lane) load() bool {
 	}
 	if err := l.pack.Err(); err != nil {
 		l.err = keyed(l.it.Key(), err)
-		return false
 	}
-	return !expired || len(l.rows) > 0
 }
 
 func (l *lane) open() bool {

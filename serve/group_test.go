@@ -395,6 +395,67 @@ func TestGroupWalkWhileSessionsBegin(t *testing.T) {
 	}
 }
 
+// A page that goes backwards below a pinned frontier has all of its rows, also
+// where a worker has folded many since that lie before it.
+func TestGroupBackwardsBelowAPinnedFrontier(t *testing.T) {
+	g := newGroup(t, 2)
+	s := g.session("a", "planner")
+	for i := range 4 {
+		s.Remember(fmt.Sprint("m", i), "fact", "x")
+	}
+	for p := range g.spread {
+		g.own(0, wire.TopicPartition{Topic: stream + ".agent.sessions", Partition: int32(p)})
+		g.own(1, wire.TopicPartition{Topic: stream + ".agent.memory", Partition: int32(p)})
+	}
+	g.commit()
+	early := g.clock
+	g.clock += 1000
+	for range 4 {
+		s.Note("x")
+	}
+	g.commit()
+	n := g.pages("/agdx/sessions/agents/"+s.ID.String()+"/events?limit=2&order=desc&fixed_frontier=true", func() int { return 0 }, func() {
+		g.clock = early
+		for i := range 10 {
+			s.Remember(fmt.Sprint("late", i), "fact", "x")
+		}
+		g.commit()
+	})
+	if n != 5 { // of nine rows
+		t.Errorf("%d pages", n)
+	}
+}
+
+// Rows that are rare among many are found on another worker, and the page about a
+// time, however small.
+func TestGroupReadsAsAsked(t *testing.T) {
+	g := newGroup(t, 2)
+	s := g.session("a", "planner")
+	for p := range g.spread {
+		g.own(1, wire.TopicPartition{Topic: stream + ".agent.sessions", Partition: int32(p)})
+	}
+	g.own(0, wire.TopicPartition{Topic: stream + ".agent.memory"})
+	for range 3 {
+		for range 20 {
+			s.Note("x")
+			g.commit() // a pack of its own: what is in one comes along
+		}
+		s.Tool("search", `{}`, "found")
+	}
+	g.commit()
+	events := "/agdx/sessions/agents/" + s.ID.String() + "/events?"
+	for query, want := range map[string]int{
+		"limit=1&display=tool.call":                                 3,
+		"limit=1&display=tool.call&order=desc":                      3,
+		fmt.Sprint("limit=1&around=", g.clock*1000-5000):            6,
+		fmt.Sprint("limit=1&order=desc&around=", g.clock*1000-5000): 67 - 6,
+	} {
+		if n := g.pages(events+query, func() int { return 0 }, func() {}); n != want {
+			t.Errorf("%s: %d pages, want %d", query, n, want)
+		}
+	}
+}
+
 // A stream of another dialect that lies on another worker: native ids are
 // found, also where only the records tell the dialect.
 func TestForeignStreamOfAnotherWorker(t *testing.T) {

@@ -67,12 +67,21 @@ func newLogger(w io.Writer, c *config.Config) *slog.Logger {
 	return log
 }
 
+// durations have their unit in JSON too: as numbers they are nanoseconds, which
+// nothing says.
+func durations(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
+}
+
 // newLevelLogger writes text on a terminal and JSON elsewhere, unless told
 // otherwise, and gives its least level, which may be changed.
 func newLevelLogger(w io.Writer, c *config.Config) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	_ = level.UnmarshalText([]byte(c.Log.Level)) // the schema allows only its words
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: durations}
 	var h slog.Handler = slog.NewJSONHandler(w, o)
 	if c.Log.Format == "text" || c.Log.Format == "auto" && terminal(w) {
 		h = slog.NewTextHandler(w, o)

@@ -112,6 +112,8 @@ var filters = []struct{ flag, param, doc string }{
 	{"source", "source", "how the session came about (Everruns): chat, api, slack, schedule …"},
 	{"dialect", "dialect", "agdx, deepstrike or everruns"},
 	{"tag", "tag", "a tag of the session"},
+	{"active-from", "active_from", "sessions that were active then or later: µs or RFC 3339"},
+	{"active-to", "active_to", "sessions that were active then or earlier: µs or RFC 3339"},
 }
 
 func sessionsList(c *cli) *cobra.Command {
@@ -205,11 +207,21 @@ func sessionsEvents(c *cli) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	cmd.Flags().BoolVar(&collapse, "collapse", false, "of a stream of chunks only the first row")
 	cmd.Flags().BoolVar(&fixed, "fixed-frontier", false, "nothing that is folded after the first page was read")
+	words := map[string]*string{
+		"order":   cmd.Flags().String("order", "asc", "asc, or desc: the newest rows first"),
+		"around":  cmd.Flags().String("around", "", "begin with the rows about this time, half of --limit before it: µs or RFC 3339"),
+		"display": cmd.Flags().String("display", "", "only rows with one of these displays, for example error,tool.call"),
+	}
 	return reading(c, &r, cmd, func(cmd *cobra.Command, cl *client.Client, stream string, a []string) error {
 		q := url.Values{}
 		for name, on := range map[string]bool{"collapse": collapse, "fixed_frontier": fixed} {
 			if on {
 				q.Set(name, "true")
+			}
+		}
+		for name, v := range words {
+			if cmd.Flags().Changed(name) {
+				q.Set(name, *v)
 			}
 		}
 		return c.timeline(cmd, cl, stream, a[0], q, limit, asJSON)
