@@ -215,6 +215,8 @@ func TestEventsCursorIsBound(t *testing.T) {
 	if q := get[wire.SessionEventsPage](w, path+s.ID.String()+"/events?order=asc&cursor="+p.Cursor); len(q.Items) != 2 {
 		t.Errorf("%d items", len(q.Items))
 	}
+	about := get[wire.SessionEventsPage](w, path+s.ID.String()+"/events?limit=1&around=1")
+	w.fails(400, "invalid_argument", path+s.ID.String()+"/events?around=2&cursor="+about.Cursor)
 	down := get[wire.SessionEventsPage](w, path+s.ID.String()+"/events?limit=1&order=desc&display=agent.message")
 	for _, other := range []string{"order=desc", "display=agent.message", "order=desc&display=error"} {
 		w.fails(400, "invalid_argument", path+s.ID.String()+"/events?"+other+"&cursor="+down.Cursor)

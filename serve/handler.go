@@ -61,9 +61,14 @@ func (h *handler) handler() http.Handler {
 	return h.guard(mux)
 }
 
+// router is what a ServeMux does.
+type router interface {
+	HandleFunc(pattern string, f func(http.ResponseWriter, *http.Request))
+}
+
 // routes registers the reads of spec reads.md, section 1. `changes` and `live`
 // are more specific than an id, so the mux matches them first.
-func (h *handler) routes(mux *http.ServeMux) {
+func (h *handler) routes(mux router) {
 	p := h.opt.Prefix
 	session := p + "/sessions/{stream}/{id}"
 	h.method(mux, http.MethodGet, p+"/capabilities", h.httpCapabilities)
@@ -87,7 +92,7 @@ func (h *handler) routes(mux *http.ServeMux) {
 
 // method registers a route; another method gets an error body too. The pattern
 // names no method: the mux could not order it against those of ids then.
-func (h *handler) method(mux *http.ServeMux, method, path string, f http.HandlerFunc) {
+func (h *handler) method(mux router, method, path string, f http.HandlerFunc) {
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == method || r.Method == http.MethodHead && method == http.MethodGet {
 			f(w, r)
