@@ -110,12 +110,15 @@ func (l *live) run() {
 	defer beat.Stop()
 	l.write(fmt.Sprintf("retry: %d\nid: %d\n\n", liveRetry, l.after))
 	failing := false
-	for l.failed == nil && l.ctx.Err() == nil {
+	for !l.over() {
 		p := l.tail.since(l.after)
 		if !p.held && !p.failing {
-			var more bool
-			if more, p.failing = l.catchUp(); more {
+			more, err := l.catchUp()
+			if more {
 				continue
+			}
+			if p.failing = err != nil; p.failing && !failing && !l.over() {
+				l.h.opt.Logger.ErrorContext(l.ctx, "change rows cannot be read", "stream", l.stream, "error", err.Error())
 			}
 		}
 		l.rows(p.rows)
@@ -137,21 +140,31 @@ func (l *live) run() {
 			l.write(fmt.Sprintf(": heartbeat\nid: %d\n\n", l.after))
 		case <-l.ctx.Done():
 		case <-l.stop:
-			return
 		}
+	}
+}
+
+func (l *live) over() bool {
+	select {
+	case <-l.ctx.Done():
+		return true
+	case <-l.stop:
+		return true
+	default:
+		return l.failed != nil
 	}
 }
 
 // catchUp reads on where the tail's rows do not reach to. more: it brought
 // something.
-func (l *live) catchUp() (more, failing bool) {
+func (l *live) catchUp() (more bool, err error) {
 	c, err := l.h.opt.Changes(l.ctx, l.stream, l.after, MaxLimit)
 	var rows []liveRow
 	if err == nil {
 		rows, err = rowsOf(&c)
 	}
 	if err != nil {
-		return false, true
+		return false, err
 	}
 	was := l.after
 	switch {
@@ -163,7 +176,7 @@ func (l *live) catchUp() (more, failing bool) {
 		l.rows(rows)
 		l.after = c.Next
 	}
-	return l.after != was, false
+	return l.after != was, nil
 }
 
 // resync says that rows are missing behind the client's position, and goes on
