@@ -10,13 +10,20 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 )
 
 // Tokens are the bearer tokens that may read. They are held as SHA-256 digests:
 // the file, and a dump of this process, give no token away.
 type Tokens struct {
-	entries []tokenEntry
+	entries atomic.Pointer[[]tokenEntry]
 }
+
+// Replace puts the tokens of another file in force.
+func (t *Tokens) Replace(by *Tokens) { t.entries.Store(by.entries.Load()) }
+
+// Len is how many tokens are in force.
+func (t *Tokens) Len() int { return len(*t.entries.Load()) }
 
 type tokenEntry struct {
 	digest  [sha256.Size]byte
@@ -37,7 +44,7 @@ func (g Grant) May(stream string) bool {
 // `stream:<name>` or `stream:*`, apart by blanks; empty lines and lines that
 // begin with # are skipped. Errors name the line and never its text.
 func ParseTokens(r io.Reader) (*Tokens, error) {
-	t := &Tokens{}
+	var entries []tokenEntry
 	seen := map[[sha256.Size]byte]int{}
 	sc := bufio.NewScanner(r)
 	for n := 1; sc.Scan(); n++ {
@@ -68,14 +75,16 @@ func ParseTokens(r io.Reader) (*Tokens, error) {
 			}
 			e.streams[name] = true
 		}
-		t.entries = append(t.entries, e)
+		entries = append(entries, e)
 	}
 	if err := sc.Err(); err != nil {
 		return nil, fmt.Errorf("serve: tokens: %w", err)
 	}
-	if len(t.entries) == 0 {
+	if len(entries) == 0 {
 		return nil, fmt.Errorf("serve: tokens: the file holds none; nobody could read")
 	}
+	t := &Tokens{}
+	t.entries.Store(&entries)
 	return t, nil
 }
 
@@ -83,9 +92,10 @@ func ParseTokens(r io.Reader) (*Tokens, error) {
 func (t *Tokens) find(token string) *tokenEntry {
 	d := sha256.Sum256([]byte(token))
 	var found *tokenEntry
-	for i := range t.entries {
-		if subtle.ConstantTimeCompare(t.entries[i].digest[:], d[:]) == 1 {
-			found = &t.entries[i]
+	entries := *t.entries.Load()
+	for i := range entries {
+		if subtle.ConstantTimeCompare(entries[i].digest[:], d[:]) == 1 {
+			found = &entries[i]
 		}
 	}
 	return found

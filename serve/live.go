@@ -58,6 +58,7 @@ type live struct {
 	stream string
 	tail   *tail
 	after  uint64
+	may    func() error // the reader still may
 	leave  func()
 	failed error // to write: the client is gone
 }
@@ -93,6 +94,7 @@ func (h *handler) follow(w http.ResponseWriter, r *http.Request) (*live, error) 
 	if given {
 		l.after = after
 	}
+	l.may = func() error { _, err := h.grant(r, stream); return err }
 	leave := l.tail.follow(end.Next)
 	l.leave = func() { leave(); h.following.Add(-1) }
 	hd := w.Header()
@@ -137,6 +139,9 @@ func (l *live) run() {
 		case <-p.moved:
 		case <-again:
 		case <-beat.C:
+			if l.may() != nil {
+				return // its token was withdrawn; it learns so when it connects again
+			}
 			l.write(fmt.Sprintf(": heartbeat\nid: %d\n\n", l.after))
 		case <-l.ctx.Done():
 		case <-l.stop:

@@ -3,9 +3,11 @@ package serve
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -104,6 +106,7 @@ type liveRig struct {
 	topic *changeTopic
 	h     *handler
 	url   string
+	token string
 	stop  func() error // the server, as a worker stops it
 }
 
@@ -155,6 +158,9 @@ func (r *liveRig) follow(query, lastID string) *follower {
 	req, err := http.NewRequestWithContext(ctx, "GET", r.url+query, nil)
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
 	}
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)
@@ -358,6 +364,29 @@ func TestLiveEndsWithTheServer(t *testing.T) {
 	if n := r.h.following.Load(); n != 0 {
 		t.Errorf("%d clients follow", n)
 	}
+}
+
+// Who follows with a token that is withdrawn is cut off.
+func TestLiveEndsWithItsToken(t *testing.T) {
+	tokens := func(token string) *Tokens {
+		toks, err := ParseTokens(strings.NewReader(fmt.Sprintf("%x session:read stream:%s\n", sha256.Sum256([]byte(token)), stream)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return toks
+	}
+	toks := tokens("first")
+	r := newLive(t, func(o *Options, _ *http.Server) { o.Tokens, o.Heartbeat = toks, 5*time.Millisecond })
+	r.token = "first"
+	f := r.follow("", "")
+	r.topic.write(1, 0)
+	f.wants(1)
+	toks.Replace(tokens("second"))
+	if _, err := io.Copy(io.Discard, f.body); err != nil {
+		t.Error(err)
+	}
+	r.token = "second"
+	r.follow("", "0").wants(1)
 }
 
 // A worker has room for so many who follow; who leaves makes room.

@@ -45,6 +45,7 @@ type Daemon struct {
 	app      atomic.Pointer[app.App] // nil while the store is opened
 	beats    *source.Heartbeats
 	keys     map[string]*keys.File // by stream
+	tokens   *tokensFile
 	draining atomic.Bool
 	drain    *drain
 }
@@ -110,7 +111,9 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	go func() { defer close(heard); d.beats.Run(runCtx) }()
 	watched := make(chan struct{})
 	go func() { defer close(watched); keys.Watch(runCtx, d.keys, d.log) }()
-	defer func() { cancel(); <-heard; <-watched }()
+	looked := make(chan struct{})
+	go func() { defer close(looked); d.tokens.watch(runCtx) }()
+	defer func() { cancel(); <-heard; <-watched; <-looked }()
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(runCtx) }()
 	select {
@@ -143,15 +146,14 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	toks, err := tokens(d.cfg)
-	if err != nil {
+	if d.tokens, err = openTokens(d.cfg.HTTP.TokensFile, d.log); err != nil {
 		return nil, nil, err
 	}
 	near, err := peers(d.cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := serve.CheckListen(d.cfg.HTTP.Listen, toks, d.cfg.HTTP.InsecureNoAuth); err != nil {
+	if err := serve.CheckListen(d.cfg.HTTP.Listen, d.tokens.inForce(), d.cfg.HTTP.InsecureNoAuth); err != nil {
 		return nil, nil, err
 	}
 	ac.Telemetry = d.told
@@ -170,7 +172,7 @@ func (d *Daemon) open() (*app.App, http.Handler, error) {
 		Snapshot: a.Store().Reader, Changes: a.Changes, Heads: headsOf(a.Heads), Coverage: cover.lacks,
 		Peers: near, Holding: cover.holding, Partitions: cover.partitions, Liveness: liveness(d.beats),
 		Now:    func() uint64 { return uint64(time.Now().UnixMicro()) },
-		Tokens: toks, Observe: d.metrics.observe, Logger: d.log,
+		Tokens: d.tokens.inForce(), Observe: d.metrics.observe, Logger: d.log,
 	})
 	return a, d.told.Handler(h, d.reads.Addr().String()), err
 }

@@ -1,9 +1,7 @@
 package daemon
 
 import (
-	"fmt"
 	"log/slog"
-	"os"
 
 	"sessionfold/cmd/folder/internal/app"
 	"sessionfold/cmd/folder/internal/config"
@@ -81,18 +79,3 @@ func ServedStreams(c *config.Config) []serve.Stream {
 }
 
 // tokens reads the token file; nil without one.
-func tokens(c *config.Config) (*serve.Tokens, error) {
-	if c.HTTP.TokensFile == "" {
-		return nil, nil
-	}
-	f, err := os.Open(c.HTTP.TokensFile)
-	if err != nil {
-		return nil, fmt.Errorf("http.tokens_file: %w", err)
-	}
-	defer f.Close()
-	t, err := serve.ParseTokens(f)
-	if err != nil {
-		return nil, fmt.Errorf("http.tokens_file: %s: %w", c.HTTP.TokensFile, err)
-	}
-	return t, nil
-}
