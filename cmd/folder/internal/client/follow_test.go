@@ -26,11 +26,15 @@ func TestFollow(t *testing.T) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		},
-		func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"message":"full"}`, 503) },
+		func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"message":"full"}`, http.StatusServiceUnavailable)
+		},
 		func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "id: 90\nevent: resync\ndata: {\"floor\":90}\n\nevent: later\ndata: {}\n\nid: 91\ndata:{\"seq\":\ndata:91}\n\n")
 		},
-		func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"message":"no more"}`, 401) },
+		func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"message":"no more"}`, http.StatusUnauthorized)
+		},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String()+" "+r.Header.Get("Last-Event-ID"))
