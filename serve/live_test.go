@@ -140,7 +140,7 @@ func newLive(t testing.TB, set func(*Options, *http.Server)) *liveRig {
 	return r
 }
 
-// event is one server-sent event, or a comment.
+// sse is one server-sent event, or a comment.
 type sse struct{ id, event, data, comment string }
 
 // follower is a client of live.
