@@ -32,11 +32,13 @@ type changeTopic struct {
 	ever  []uint64 // of the test: with those that are gone
 	fault error
 	once  map[uint64]error // for the next read behind a position
+	reads int
 }
 
 func (c *changeTopic) read(_ context.Context, _ string, after uint64, limit int) (wire.SessionChanges, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.reads++
 	out := wire.SessionChanges{Floor: c.floor, Next: after}
 	switch {
 	case c.fault != nil:
@@ -260,6 +262,30 @@ func TestLive(t *testing.T) {
 	if f := r.follow("", ""); f.id != "12" {
 		t.Errorf("it begins at %s", f.id)
 	}
+}
+
+// Many who follow read the topic once: each row is waited for by all, so that
+// readings of their own would be as many as rows times clients.
+func TestLiveReadsOnceForAll(t *testing.T) {
+	r := newLive(t, nil)
+	const clients, rows = 50, 10
+	var all []*follower
+	for range clients {
+		all = append(all, r.follow("", ""))
+	}
+	before := 0
+	r.topic.change(func() { before = r.topic.reads })
+	for seq := range uint64(rows) {
+		r.topic.write(1, 0)
+		for _, f := range all {
+			f.wants(seq + 1)
+		}
+	}
+	r.topic.change(func() {
+		if n := r.topic.reads - before; n > clients*rows/2 {
+			t.Errorf("%d readings for %d rows and %d clients", n, rows, clients)
+		}
+	})
 }
 
 // What is missing is said: rows below the floor, and a topic that ends before

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"sessionfold/cmd/folder/internal/keys"
 	"sessionfold/serve"
 )
 
@@ -40,27 +41,33 @@ func (f *tokensFile) inForce() *serve.Tokens {
 	return f.tokens
 }
 
-// read gives what the file holds. The whole content is looked at: a time and a
-// size can stay the same when a file is replaced twice in a moment.
+// read gives what the file holds, if that is something else than before. The
+// whole content is looked at: a time and a size can stay the same when a file is
+// replaced twice in a moment.
 func (f *tokensFile) read() (t *serve.Tokens, changed bool, err error) {
 	b, err := os.ReadFile(f.path)
+	seen := b
+	if err != nil {
+		seen = []byte(err.Error())
+	}
+	if f.tried != nil && bytes.Equal(seen, f.tried) {
+		return nil, false, nil
+	}
+	f.tried = append([]byte{}, seen...) // never nil again, also of an empty file
 	if err == nil {
 		t, err = serve.ParseTokens(bytes.NewReader(b))
 	}
 	if err != nil {
 		err = fmt.Errorf("http.tokens_file: %s: %w", f.path, err)
-		b = []byte(err.Error())
 	}
-	changed = !bytes.Equal(b, f.tried)
-	f.tried = b
-	return t, changed, err
+	return t, true, err
 }
 
 func (f *tokensFile) watch(ctx context.Context) {
 	if f == nil {
 		return
 	}
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(keys.Every)
 	defer tick.Stop()
 	for {
 		select {
